@@ -32,7 +32,7 @@ export const errors = {
     'Use an ordinary access token for everything else.',
   ),
   permission_escalation: forbidden(
-    'A caller cannot grant permissions that it lacks itself.',
+    'A caller cannot grant permissions that it lacks.',
     'Grant less, or have a principal with `details.missing` do it.',
   ),
   visibility_escalation: forbidden(
@@ -94,10 +94,10 @@ export const errors = {
   ),
   visibility_requires_human: invalid(
     'Agents and services always see the whole tenant.',
-    'Leave `visibility` out for them.',
+    'Omit `visibility` for them.',
   ),
   iam_issuer_untrusted: invalid(
-    'The issuer is not the one that the service trusts.',
+    'The issuer is not the trusted one.',
     'Send the issuer in the `iss` claim of your access tokens; the operator sets it as `CP_IAM_ISSUER`.',
   ),
   invalid_kind: invalid('The kind of principal is unknown.', 'Send `human`, `agent` or `service`.', {
@@ -133,7 +133,7 @@ export const errors = {
   ),
   policy_unavailable: unavailable(
     'The external decision point cannot be reached.',
-    'Retry after `Retry-After`; nothing was changed. The operator finds the cause in the log.',
+    'Retry after `Retry-After`; nothing was changed. The cause is in the log.',
   ),
   verification_unavailable: unavailable(
     'The signing keys of identity cannot be loaded.',

@@ -38,7 +38,7 @@ export const settings = {
   }),
   CP_IAM_ENABLED: text({
     default: '',
-    doc: 'A check, not a switch: `true` without an issuer and a key address fails at startup; `false` with both is ignored with a warning.',
+    doc: 'Only a check: `true` without an issuer and a key address fails at startup; `false` with both is ignored with a warning.',
   }),
   CP_IAM_LEEWAY_SECONDS: integer({
     default: 5,
@@ -79,13 +79,13 @@ export const settings = {
     min: 1,
     max: 60,
     unit: seconds,
-    doc: 'The interval at which that list is read: the time for which a revoked token may still be accepted. In the default run a revocation takes effect at once.',
+    doc: 'The interval at which that list is read, and so the time for which a revoked token may still be accepted. In the default run a revocation takes effect at once.',
   }),
   CP_IAM_REVOCATIONS_STALE_AFTER_SECONDS: integer({
     default: 300,
     max: 86_400,
     unit: seconds,
-    doc: 'While the list is unavailable, access tokens are accepted for this long after they were issued or after the last successful read; 0 is until they expire.',
+    doc: 'While the list is unavailable, access tokens are accepted for this long after they were issued or after the last successful read; 0 accepts them until they expire.',
   }),
   CP_IAM_BINDING_CACHE_TTL_SECONDS: integer({
     default: 30,
@@ -165,7 +165,7 @@ export const settings = {
     default: 14_400,
     min: 60,
     unit: seconds,
-    doc: 'The longest lifetime of an emergency key.',
+    doc: 'The maximum lifetime of an emergency key.',
   }),
   CP_AUTHZ_MODE: choice(['local', 'shadow', 'policy'], {
     default: 'local',
@@ -195,7 +195,7 @@ export const settings = {
     default: 5,
     max: 300,
     unit: seconds,
-    doc: 'The time for which decisions are cached; decisions on deciding approvals and on changing principals never are.',
+    doc: 'The time for which decisions are cached; decisions on deciding approvals and on changing principals are never cached.',
   }),
   CP_SECRET_STORE_URL: text({
     default: '',
@@ -229,7 +229,7 @@ export const settings = {
   CP_RATE_LIMIT_PER_PRINCIPAL_BURST: integer({
     default: 0,
     unit: 'requests',
-    doc: 'The burst of one principal; 0 is the rate.',
+    doc: 'The burst of one principal; 0 uses the rate.',
   }),
   CP_RATE_LIMIT_PER_TENANT_RPS: integer({
     default: 0,
@@ -239,7 +239,7 @@ export const settings = {
   CP_RATE_LIMIT_PER_TENANT_BURST: integer({
     default: 0,
     unit: 'requests',
-    doc: 'The burst of one tenant; 0 is the rate.',
+    doc: 'The burst of one tenant; 0 uses the rate.',
   }),
   ...lowerSettings,
 };

@@ -37,7 +37,7 @@ export interface Coordination extends RunningService {
   refreshRevocations(): Promise<void>;
 }
 
-/** How long a shutdown waits for running requests: longer than any statement may run. */
+/** The time for which a shutdown waits for running requests: longer than any statement may run. */
 const drainMsMax = 30_000;
 
 /**

@@ -68,7 +68,7 @@ function keyIn(header: string | string[] | undefined): string | null {
   return typeof header === 'string' && header.trim() !== '' ? header.trim() : null;
 }
 
-/** Runs after the commit of a command: its own callbacks, then the tenant's readers are notified. Must not throw. */
+/** Runs after the commit of a command: calls its callbacks, then notifies the tenant's readers. Must not throw. */
 export function finishCommand(context: Context, wake: (tenantId: string) => void): void {
   for (const act of context.afterCommit) act();
   if (context.wroteEvents) wake(context.tenantId);

@@ -61,11 +61,11 @@ const eventsBy = async ({ principalId }: Actor) =>
     )
   )?.count;
 
-// All endpoints share the code for keys, so `npm test` tries only every tenth with one.
+// All endpoints share the code for idempotency keys, so `npm test` tries only every tenth endpoint with one.
 for (const [at, endpoint] of writing.entries())
   for (const keyed of isLongProof || at % 10 === 0 ? [false, true] : [false])
     test(`${endpointName(endpoint)}${keyed ? ' with a key' : ''} waits for a disable of its caller and is refused`, async () => {
-      // A person: some permissions are for people only.
+      // A human, because some permissions are for humans only.
       const actor = await baton.actor({ kind: 'human' });
       const request = await makeFixtureRequest(fixtures, endpoint, { baton, actor });
       const headers = await headersOf(endpoint, request, actor);

@@ -71,7 +71,7 @@ test('40 concurrent unknown API keys use a quarter of the connections, and their
   for (const { status } of await answers.strangers) assert.equal(status, 401);
 });
 
-/** Waits until at least 4 searches wait for the lock, the maximum that one principal may run. */
+/** Waits until at least 4 searches wait for the lock, which is the maximum that one principal may run. */
 async function untilWaiting(): Promise<void> {
   await until(async () => (await waitingFor('tasks')) >= 4, '4 searches wait');
 }

@@ -181,14 +181,14 @@ const inert = new Set([
   'externalId',
   'limit',
   'cursor',
-  // Other principals than the caller are refused.
+  // Other principals are refused.
   'runId',
 ]);
 
 describe('every list over 20,000 rows reads fewer than 1,000 of them', () => {
   const lists = endpoints.filter(
-    // The journal's lists have positions of their own; journal.test.ts checks them. External references are looked up
-    // by all columns of a unique index, or by object.
+    // The journal's lists use their own positions; journal.test.ts checks them. External references are looked up by
+    // all columns of a unique index, or by object.
     ({ paging, params, path }) =>
       paging && Object.keys(params).length === 0 && path !== '/events' && path !== '/external-references',
   );
@@ -282,7 +282,7 @@ describe('a search over 20,000 rows reads fewer than 1,000 of them from tables a
   });
 });
 
-test('a search with too many matches for the index and too few for the first scan finds the newest', async () => {
+test('a search with too many matches for the index and too few for the first scan finds the newest tasks', async () => {
   const named = ({ title }: { title: string }) => title;
   const { body } = await baton.admin.get('/tasks?q=5+9');
   const naive = await baton.pool.rows<{ title: string }>(sql`

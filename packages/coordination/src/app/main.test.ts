@@ -143,7 +143,7 @@ test('baton coordination serve logs the client behind trusted proxies', async ()
   assert.match(line, /"address":"203\.0\.113\.9"/);
 });
 
-test('requests with too large headers get the usual error body', async () => {
+test('requests with oversized headers get the usual error body', async () => {
   const { url } = await serveShared();
   const answer = await fetch(`${url}/health/live`, { headers: { 'x-big': 'a'.repeat(20_000) } });
   assert.equal(answer.status, 400);
@@ -212,7 +212,7 @@ test('an unknown command prints the usage and exits with 2', async () => {
 test('baton worker runs until SIGTERM', async () => {
   const program = run('worker.main.ts', [], { ...baton.env, CP_LOG_LEVEL: 'info' });
   await program.printed(/the worker is running/);
-  // One Ctrl-C can arrive more than once.
+  // A single Ctrl-C can arrive more than once.
   program.child.kill('SIGTERM');
   program.child.kill('SIGTERM');
   program.child.kill('SIGINT');

@@ -32,7 +32,7 @@ after(async () => {
   await baton.close();
 });
 
-test('for all actions of several principals on tasks, claims, runs, approvals and child handles, responses, states and journal match the model', async () => {
+test('responses, states and journal match the model for all actions of several principals on tasks, claims, runs, approvals and child handles', async () => {
   let sent = 0;
   while (sent < stepsMin)
     await fc.assert(

@@ -18,10 +18,10 @@ after(() => baton.close());
 /** More rows than a search skips before it reads the rows that the person sees. */
 const tasks = 500;
 
-/** By the source of the rows. */
+/** Keyed by the source of the rows. */
 const origin = JSON.stringify({ kind: 'human' });
 
-/** A tree: the number of each workspace's parent among the earlier ones, or none. */
+/** A tree: for each workspace, the number of its parent among the earlier ones, or none. */
 const world = fc.record({
   parents: fc.array(fc.option(fc.nat(20), { nil: null }), { minLength: 3, maxLength: 9 }),
   members: fc.array(fc.nat(20), { minLength: 1, maxLength: 3 }),

@@ -168,7 +168,7 @@ test('a page for a person with limited visibility costs the same with 1,000 and 
       const before = measured.get(name) as number;
       await t.test(name, async () => {
         const now = await pagesOf(id, query);
-        // The count that selects one of the two plans reads 2,049 rows at most: 300 pages if the planner reads them
+        // The count that selects one of the two plans reads at most 2,049 rows: 300 pages if the planner reads them
         // from the table. A page whose cost grew with the invisible rows would read ten times as many.
         assert.ok(now <= 2500 && now <= 1.2 * before + 400, `${before} pages, then ${now}`);
       });

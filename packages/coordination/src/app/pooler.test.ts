@@ -9,7 +9,7 @@ import {
   type TestCoordination,
 } from '../testing/coordination.ts';
 
-/** Tests what a start detects about a pooler; `e2e/pooler.long.test.ts` uses a real one. */
+/** Tests the detection of poolers at startup; `e2e/pooler.long.test.ts` uses a real one. */
 
 let baton: TestCoordination;
 let pooler: PoolerProxy;
@@ -87,7 +87,7 @@ test('if the role has the settings it starts, and prepares named statements only
   assert.ok(pooler.prepared.size > 0);
 });
 
-test('an unavailable database does not refuse a start', async () => {
+test('an unavailable database does not prevent a start', async () => {
   const away = { CP_DATABASE_URL: 'postgresql://nobody@127.0.0.1:1/none', CP_DATABASE_LISTEN_URL: '' };
   const service = await baton.another(away);
   assert.equal((await fetch(`${service.url}/health/live`)).status, 200);

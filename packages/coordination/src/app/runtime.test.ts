@@ -13,7 +13,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-test('an unhandled failure is 500 internal_error without details', async () => {
+test('an unhandled failure returns 500 internal_error without details', async () => {
   await baton.pool.run(sql`alter table tasks rename to tasks_gone`);
   const { status, body, headers } = await baton.admin.get('/tasks');
   await baton.pool.run(sql`alter table tasks_gone rename to tasks`);
@@ -39,7 +39,7 @@ test('an error links to the page of its code only if the operator has set the ad
   await service.close();
 });
 
-test('a database that does not respond in time causes 503 unavailable with Retry-After', async () => {
+test('an unresponsive database causes 503 unavailable with Retry-After', async () => {
   const service = await baton.another({ CP_STATEMENT_TIMEOUT_SECONDS: '1' });
   await baton.pool.transaction(async (tx) => {
     await tx.run(sql`lock table tasks in access exclusive mode`);

@@ -91,7 +91,7 @@ for (const kind of ['outside', 'table'] as const)
         await call('PUT', secretPath, { value: second }),
         await call('PUT', `/connection-types/${type}/oauth-app`, { clientId, clientSecret }),
         await call('PUT', `/connections/${byToken}/token`, sent),
-        // A refused value may not appear either.
+        // A refused value must not appear either.
         await call('PUT', secretPath, { value: refused, more: refused }),
         await call('PUT', secretPath, `{"value": "${refused}"`),
         await call('PUT', `/agents/${agent}/secrets/${refused}`, { value: refused.repeat(10) }),
@@ -124,7 +124,7 @@ for (const kind of ['outside', 'table'] as const)
       assert.ok(provider.given.length >= 1, 'the provider has issued tokens');
 
       const secrets = [first, second, token, clientSecret, ...provider.given];
-      // The name of a secret is not secret: a refused name appears in the refusal.
+      // The name of a secret is not confidential: a refused name appears in the refusal.
       const names = [...answers].filter(([name]) => name.endsWith(refused)).map(([name]) => name);
       const places = new Map([...(await dumpOf(baton)), ...answers, ['logs', served.printed()]]);
       assert.ok(served.printed().length > 0);

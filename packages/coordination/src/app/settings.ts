@@ -31,7 +31,7 @@ export const settings = {
   }),
   CP_DATABASE_LISTEN_URL: text({
     default: '',
-    doc: 'The same database without a pooler in transaction mode, because LISTEN needs a session; empty is CP_DATABASE_URL.',
+    doc: 'The same database without a pooler in transaction mode, because LISTEN needs a session; empty uses CP_DATABASE_URL.',
     secret: true,
   }),
   CP_DATABASE_CONNECTIONS_MAX: integer({
@@ -54,7 +54,12 @@ export const settings = {
   }),
   CP_DOCS_BASE_URL: docsBaseUrl(),
   CP_CORS_ORIGINS: list({ default: [], doc: 'Web origins that may call the API; empty disables CORS.' }),
-  CP_MAX_BODY_BYTES: integer({ default: 1_048_576, min: 1024, unit: 'bytes', doc: 'The largest JSON body.' }),
+  CP_MAX_BODY_BYTES: integer({
+    default: 1_048_576,
+    min: 1024,
+    unit: 'bytes',
+    doc: 'The maximum size of a JSON body.',
+  }),
   CP_IDEMPOTENCY_PENDING_TTL_SECONDS: integer({
     default: 60,
     min: 1,

@@ -21,7 +21,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-test('a full batch runs again at once, a shorter one after the pause', async () => {
+test('a full batch is followed at once by another run, and a shorter one after the pause', async () => {
   const ranAt: number[] = [];
   const begin = (answers: number[], pauseMs: number) =>
     runJobs(

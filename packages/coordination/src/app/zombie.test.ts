@@ -81,7 +81,7 @@ const otherWrites: Record<string, string> = {
   heartbeatClaim: 'refused with the codes of heartbeats: claim_expired, claim_not_active, session_not_active',
   checkClaim: 'changes nothing',
   getContext: 'reads; anything it records is recorded for the holder of the live claim alone',
-  releaseClaim: 'releases the own claim, which leaves an ended one unchanged',
+  releaseClaim: 'releases the own claim, which leaves a claim that has ended unchanged',
   reclaimTask: 'acquires a new claim, by the rules of :claim',
   failRun: 'records the result of the own attempt',
   cancelRun: 'records the result of the own attempt',
@@ -199,7 +199,7 @@ describe('every write of a resumed executor is refused with stale_claim and chan
     });
 });
 
-test("the same applies after the new holder has started a run, which ends the executor's own", async () => {
+test("the same applies after the new holder has started a run, which ends the executor's run", async () => {
   const zombie = await makeZombie();
   await endClaimLease(baton, zombie.task.id);
   const claim = await claimTask(rival, zombie.task.id);

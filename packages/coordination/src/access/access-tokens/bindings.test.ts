@@ -49,7 +49,7 @@ test('a binding is read once per period, and concurrent callers share the read',
   assert.equal(asked.length, 2);
 });
 
-test('absence is remembered up to the stale bound', async (t) => {
+test('absence is cached up to the stale bound', async (t) => {
   const passTime = stopClock(t);
   const { bindings, asked } = await loaded({ ttlMs: 10, staleAfterMs: 400 }, undefined);
   passTime(20);
@@ -60,7 +60,7 @@ test('absence is remembered up to the stale bound', async (t) => {
   assert.equal(asked.length, 2);
 });
 
-test('if a binding cannot be read again, the cached one is used up to the stale bound; then its login is rejected', async (t) => {
+test('if a binding cannot be read again, the cached one is used up to the stale bound; later requests are refused', async (t) => {
   const passTime = stopClock(t);
   const known = entry();
   const { bindings, asked } = await loaded({ ttlMs: 10, staleAfterMs: 400 }, known);
@@ -110,7 +110,7 @@ const lastUse = () =>
   baton.pool.row<{ used: string | null }>(sql`
     select last_used_at as used from iam_bindings where principal_id = ${agent.principalId}`);
 
-test('lastUsedAt of a binding is written on an actual load only', async () => {
+test('lastUsedAt of a binding is only written when the binding is read', async () => {
   assert.equal((await lastUse())?.used, null);
   await agent.get('/principals');
   const first = await lastUse();
@@ -120,7 +120,7 @@ test('lastUsedAt of a binding is written on an actual load only', async () => {
   assert.deepEqual(await lastUse(), first);
 });
 
-test('a binding that was inserted without the API takes effect after the cache period', async (t) => {
+test('a binding that was inserted directly into the database takes effect after the cache period', async (t) => {
   const passTime = stopClock(t);
   const iamPrincipalId = newId();
   const { issuer } = baton.issuer;

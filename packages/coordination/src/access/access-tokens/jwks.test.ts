@@ -106,7 +106,7 @@ test('a flood of unknown key ids causes one unscheduled fetch per interval', asy
   assert.equal(fetches, 3);
 });
 
-test('while the source is unavailable, known keys are used up to the stale age and no longer', async (t) => {
+test('while the source is unavailable, known keys are used up to the stale age', async (t) => {
   const passTime = stopClock(t);
   const jwks = keys({ refreshAfterMs: 20, staleAfterMs: 600, minRefreshIntervalMs: 10 });
   await jwks.find('one');
@@ -133,7 +133,7 @@ test('an unavailable source is queried once per interval, and all other callers 
   assert.ok(await jwks.find('one'));
 });
 
-test('before the first success the source is tried once a second, however long the interval is', async (t) => {
+test('before the first success the source is queried once a second, whatever the interval', async (t) => {
   const passTime = stopClock(t);
   fail();
   const jwks = keys({ minRefreshIntervalMs: 60_000 });
@@ -189,7 +189,7 @@ test('keys of another type, use, algorithm or length are skipped, and the others
     jwk('one', { n: 'AQAB' }),
   );
   const jwks = keys();
-  assert.ok(await jwks.find('one'), 'the first key with an id counts');
+  assert.ok(await jwks.find('one'), 'the first key with an id is used');
   for (const kid of ['shared', 'ec', 'encryption', 'oaep', 'pss', 'broken', 'empty', 'short', 'undefined'])
     assert.equal(await jwks.find(kid), undefined, kid);
 });
@@ -222,7 +222,7 @@ test('beyond the stale age a request gets 503 verification_unavailable with Retr
     for (let count = 0; count < 20; count += 1) assert.equal((await enter()).status, 503);
     passTime(1050);
     assert.equal((await enter()).status, 503);
-    assert.deepEqual(told(), ['error'], 'an outage is logged in one line, not once per request');
+    assert.deepEqual(told(), ['error'], 'an outage is logged once, not once per request');
     baton.issuer.serve(true);
     passTime(1050);
     assert.equal((await enter()).status, 200);

@@ -137,7 +137,7 @@ async function withRevocations(
   await issuer.close();
 }
 
-test('while the list cannot be read, its entries remain and tokens are accepted for the proven period', async () => {
+test('while the list cannot be read, its entries remain, and tokens are accepted for a limited time after the last evidence', async () => {
   const [revoked, old] = [claimsOf(), claimsOf({ issuedAtSeconds: nowSeconds() - 3600 })];
   await withRevocations(listOf(revoked.iamPrincipalId), {}, async (revocations, issuer) => {
     for (const isServed of [true, false]) {

@@ -172,7 +172,7 @@ function listIn(json: unknown): { entries: Entries; notBeforeSeconds: number } |
   for (const entry of revoked as (Record<string, unknown> | null)[]) {
     const { sha256, not_before: notBefore } = entry ?? {};
     if (typeof sha256 !== 'string') return undefined;
-    // A value of another form revokes everything.
+    // A malformed value revokes everything.
     entries.set(sha256, typeof notBefore === 'number' ? notBefore : null);
   }
   return { entries, notBeforeSeconds };

@@ -134,7 +134,7 @@ test('a genuine token is admitted, with its scheme in upper or lower case', asyn
     assert.equal((await send(`${scheme} ${genuinely()}`)).status, 200);
 });
 
-test('a credential of an unknown form is refused', async () => {
+test('a malformed credential is refused', async () => {
   const token = genuinely();
   await refused('', 'credential_missing');
   await refused(`Basic ${token}`, 'credential_missing');
@@ -190,7 +190,7 @@ test('algorithms other than RS256 are refused', async () => {
   await refused(`Bearer ${longer}`, 'token_header');
 });
 
-test('a key that the token brings along, or points to, is neither used nor fetched', async () => {
+test('a key that is embedded in the token, or referenced by it, is neither used nor fetched', async () => {
   const own = stranger.publicKey.export({ format: 'jwk' });
   const elsewhere = `${keyUrl()}/attacker`;
   for (const changes of [
@@ -213,7 +213,7 @@ test('a key id that is not published, is missing or is not a string is refused',
     await refused(`Bearer ${genuinely({}, { kid })}`, 'token_header');
 });
 
-test('a header that requires an extension is refused, above all an unencoded payload', async () => {
+test('a header that requires an extension is refused, for example for an unencoded payload', async () => {
   for (const changes of [
     { crit: ['exp'], exp: nowSeconds() + 300 },
     { crit: ['b64'], b64: false },
@@ -422,7 +422,7 @@ test('a previously admitted token is refused once the keys are too old', async (
   }
 });
 
-test('no token or part of a token is in the log', () => {
+test('the log contains no token or part of one', () => {
   const lines = logged.join('');
   assert.ok(lines.length > 0);
   assert.doesNotMatch(lines, /eyJ/);

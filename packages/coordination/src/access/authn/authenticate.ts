@@ -43,7 +43,7 @@ export interface Authenticator {
   forget(issuer: string, iamPrincipalId: string): void;
   /** Empties the cache, because notifications of changes may have been lost. */
   forgetAll(): void;
-  /** Applies a revocation that identity, in the same process, has just made. */
+  /** Applies a revocation that identity has just made in the same process. */
   refreshRevocations(): Promise<void>;
   close(): Promise<void>;
 }

@@ -28,7 +28,7 @@ async function decide(token: string, path: string, headers: object = { 'idempote
   return baton.request('POST', `/api/v1/approvals/${path}`, { token, headers: { ...headers } });
 }
 
-test('it decides the approval of its purpose, and the event contains the channel', async () => {
+test('it decides the approval that its purpose specifies, and the event contains the channel', async () => {
   for (const [verb, acr, channel] of [
     ['approve', 'channel:telegram', 'telegram'],
     ['reject', 'channel:e-mail.2', 'e-mail.2'],

@@ -57,7 +57,7 @@ async function issue(principalId: string, permissions = ['principals.read']): Pr
   return body;
 }
 
-/** Created in the same way as by the operator's command; see `break-glass.test.ts` for the command itself. */
+/** Created like a key of the operator's command; see `break-glass.test.ts` for the command itself. */
 async function emergencyKey(principalId: string, lifeSeconds: number | null): Promise<string> {
   const { key, prefix, hash } = newKey('emergency');
   await baton.pool.run(sql`
@@ -73,7 +73,7 @@ test('a key is admitted only while CP_LEGACY_API_KEYS_ENABLED is set', async () 
   await refused(closed, key, 'legacy_keys_disabled');
 });
 
-test('a key has exactly its own permissions, and the journal has no identity for it', async () => {
+test('a key has exactly its own permissions, and events record no identity for it', async () => {
   const id = await principal();
   const { key } = await issue(id, ['principals.write']);
   assert.equal((await send(open, key)).body.error.code, 'permission_denied');
@@ -105,7 +105,7 @@ test('a revoked key is rejected at once, in every process', async () => {
   await refused(open, key, 'key_revoked');
 });
 
-test('an expired key is refused by the clock of the database', async () => {
+test("an expired key is refused by the database's clock", async () => {
   const { id, key } = await issue(await principal());
   await baton.pool.run(sql`update api_keys set expires_at = now() - interval '1 ms' where id = ${id}`);
   await refused(open, key, 'key_expired');

@@ -22,7 +22,7 @@ before(async () => {
 after(() => baton.close());
 
 for (const { scopes, leaves } of columns)
-  test(`the permissions that remain within ${scopes.join(' and ')} decide at every endpoint`, async () => {
+  test(`the permissions that remain within ${scopes.join(' and ')} are enforced at every endpoint`, async () => {
     const actor = await baton.actor({ kind: 'human', scopes });
     for (const endpoint of endpoints) {
       if (endpoint.permission.length === 0) continue;
@@ -37,9 +37,8 @@ for (const { scopes, leaves } of columns)
     }
   });
 
-test('a permission that only the caller has counts: one is enough, and another is not', async () => {
-  // The permission for external references depends on the body. So do that for the workspace of a project, and those
-  // for the objects of several kinds that are recorded or applied.
+test('if only the caller has a permission, it is sufficient, and another one is not', async () => {
+  // These endpoints are excluded, because their required permissions depend on the body.
   const flat = endpoints.filter(
     ({ id, path }) =>
       !path.startsWith('/external-references') &&

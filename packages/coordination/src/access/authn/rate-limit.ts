@@ -22,7 +22,7 @@ export function createRateLimit(settings: Settings): RateLimit {
   );
   return {
     take({ principalId, tenantId }) {
-      // The principal is first: a request that its limit refuses doesn't count against its tenant.
+      // The principal's limit is checked first: a request that it refuses doesn't count against the tenant.
       ofPrincipal(principalId);
       ofTenant(tenantId);
     },

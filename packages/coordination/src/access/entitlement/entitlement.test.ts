@@ -22,7 +22,7 @@ import { newKey } from '../authn/key-material.ts';
 
 let licence: TestLicence;
 let baton: TestCoordination;
-/** A process that queries again after a second, and uses older decisions for a while. */
+/** A process that queries again after a second and temporarily uses older decisions. */
 let patient: { url: string };
 /** A process with a timeout of one second. */
 let hasty: { url: string };
@@ -59,7 +59,7 @@ const metric = async (name: string, url = baton.url) => {
 };
 
 describe('the question', () => {
-  test('contains product, feature and the identity of the caller, with a token of the own account', async () => {
+  test('contains product, feature and the identity of the caller, and uses a token of the own account', async () => {
     const actor = await somebody();
     await done(actor.get('/tasks', { 'x-correlation-id': 'corr-1' }));
     const token = `Bearer token-of-the-own-account-${licence.exchanged.length}`;
@@ -206,7 +206,7 @@ describe('without a decision the response is 503 entitlement_unavailable with Re
       assert.ok(Number(headers.get('retry-after')) > 0);
     });
 
-  test('a service that failed is not queried again within a second, but afterwards it is', async (t) => {
+  test('a failed service is not queried again within a second, but is queried afterwards', async (t) => {
     const passTime = stopClock(t);
     const actor = await somebody();
     licence.behave({ status: 500 });
@@ -218,7 +218,7 @@ describe('without a decision the response is 503 entitlement_unavailable with Re
     assert.equal(await metric('entitlement_available'), 1);
   });
 
-  test('a rejected token is replaced, once', async () => {
+  test('a rejected token is replaced only once', async () => {
     await done((await somebody()).get('/tasks'));
     const refusedToken = licence.asked[0]?.token;
     licence.asked.length = 0;
@@ -268,7 +268,7 @@ describe('an older decision, if an operator allows it', () => {
     await refused(get(actor), 503, 'entitlement_unavailable');
   });
 
-  test('not after a 4xx, which is a response', async (t) => {
+  test('not after a 4xx, which counts as a response', async (t) => {
     const passTime = stopClock(t);
     const actor = await somebody();
     await done(get(actor));

@@ -28,7 +28,7 @@ interface Known {
 }
 
 const entriesMax = 10_000;
-/** The pause after a failure, so that requests don't wait for an unavailable service one after the other. */
+/** The pause after a failure, so that requests don't wait one after the other for an unavailable service. */
 const pauseMs = 1000;
 const warnedAgainMs = 60_000;
 const retryAfterSeconds = 5;

@@ -4,7 +4,7 @@ import { requireAddress, requireOwnAccount } from '../service-tokens/own-account
 import { createServiceTokens } from '../service-tokens/service-tokens.ts';
 import type { Settings } from '../settings.ts';
 
-/** The query: a subject and the part of the service that it uses. */
+/** The query: a subject and the part of this service that it uses. */
 export interface LicenceQuestion {
   readonly feature: string;
   readonly subjectId: string;
@@ -19,7 +19,7 @@ export interface LicenceDecision {
 
 /** The license service returned no decision. */
 export class NoDecision extends Error {
-  /** Whether it is unavailable, so that a cached decision may be used; false if it refused to decide. */
+  /** Whether the service is unavailable, so that a cached decision may be used; false if it refused to decide. */
   readonly isAway: boolean;
 
   constructor(reason: string, isAway: boolean) {

@@ -25,7 +25,7 @@ const bind = (principalId: string, iamPrincipalId: string, actor = baton.admin) 
     permissions: ['tasks.read'],
   });
 
-test('of parallel first upserts for one principal one returns 201 and the others return 200', async () => {
+test('of parallel first upserts for one principal, one returns 201 and the others return 200', async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const [id, who] = [await principal(), newId()];
     const answers = await Promise.all(Array.from({ length: rivals }, () => bind(id, who)));

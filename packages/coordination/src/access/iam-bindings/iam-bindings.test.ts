@@ -207,7 +207,7 @@ test('visibility is stored, is replaced when the identity is bound again, is ten
   ]);
 });
 
-test('members is for humans: 422 visibility_requires_human', async () => {
+test('members is for humans only: 422 visibility_requires_human', async () => {
   for (const kind of ['agent', 'service'])
     refused(
       await bind(await principal(kind), {

@@ -8,7 +8,7 @@ import { assertTookLess } from '@baton/testing/depth';
 import { newId } from '@baton/values/ids';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 
-/** Far below the hour for which a process caches a binding or a denial. */
+/** Much shorter than the hour for which a process caches a binding or a denial. */
 const announcedWithinMs = 60_000;
 const main = join(import.meta.dirname, '../../app/main.ts');
 
@@ -73,7 +73,7 @@ test('a disabled principal is rejected in every process', async () => {
   await becomes(agent, 401);
 });
 
-test("the operator's command on the host reaches the running processes too", async () => {
+test("an operator's command on the host also takes effect in the running processes", async () => {
   const agent = await baton.actor();
   await becomes(agent, 200);
   const disabled = await operate('binding', 'disable', await bindingOf(agent));

@@ -2,7 +2,7 @@ import type { Db } from '@baton/kernel/database/db';
 import type { Caller } from '../../service/caller.ts';
 import { type DecisionSources, type Places, PolicyRights } from './rights.ts';
 
-/** The dependencies of decisions for absent identities. */
+/** The dependencies for requesting decisions about absent identities. */
 export interface AuthoritySources extends Pick<DecisionSources, 'point' | 'counters' | 'db'> {
   /** The objects filed in a workspace; null refers to the tenant itself. */
   placesAt(caller: Caller, workspaceId: string | null): Places;
@@ -24,8 +24,8 @@ export class Authorities {
   /**
    * Returns the caller with the permissions that the decision point grants now. Checking one throws `NeedsDecision`
    * until the decisions of all identities were requested together, or 503 `policy_unavailable` if that failed.
-   * @param caller the caller of a token, identified by `iamPrincipalId`; its own permissions count for permissions that
-   * only this service decides
+   * @param caller the caller of a token, identified by `iamPrincipalId`; its own permissions are used for permissions
+   * that only this service decides
    * @param ceiling the maximum permissions
    * @param tx the transaction that applies the decision: decisions on objects moved since are requested again
    */

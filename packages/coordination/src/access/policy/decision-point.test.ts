@@ -121,7 +121,7 @@ for (const wire of ['baton', 'authzen'] as const)
       assert.equal(policy.asked.length, 4);
     });
 
-    test('a list of objects is read and cached', async () => {
+    test('a list of objects is fetched and cached', async () => {
       const ids = Array.from({ length: 3 }, newId);
       policy.list((asker, action, type) =>
         asker === who && `${action} ${type}` === 'tasks.read task' ? ids : [],
@@ -187,7 +187,7 @@ for (const wire of ['baton', 'authzen'] as const)
         assert.ok(!policy.requests.some(({ path }) => path === '/elsewhere'));
       });
 
-    test('fewer or more results than questions are rejected', async () => {
+    test('responses with fewer or more results than questions are rejected', async () => {
       const item = (action: string) => ({
         allowed: true,
         reasonCode: 'allowed',
@@ -259,7 +259,7 @@ test('a decision by another policy version drops all cached decisions', async ()
   assert.equal(policy.asked.length, 3);
 });
 
-test('a list is read to its last page', async () => {
+test('a list is fetched up to its last page', async () => {
   const ids = Array.from({ length: 2500 }, newId);
   policy.behave((_path, body: { cursor?: string; limit: number }, res) => {
     const from = Number(body.cursor ?? 0);
@@ -281,7 +281,7 @@ test('a list is read to its last page', async () => {
 });
 
 for (const name of ['cursor', 'next_cursor', 'nextCursor'])
-  test(`a list continued by ${name} loses no page`, async () => {
+  test(`no page is lost if a list continues by ${name}`, async () => {
     const ids = Array.from({ length: 25 }, newId);
     policy.behave((_path, body: { cursor?: string }, res) => {
       const from = Number(body.cursor ?? 0);
@@ -324,7 +324,7 @@ describe('a search of AuthZEN that does not page', () => {
     await until(() => left);
   });
 
-  test('if results cannot be parsed or have another type, the list fails', async () => {
+  test('a list fails if its results cannot be parsed or have another type', async () => {
     const wrong = [[{ type: 'run', id: newId() }], [{ type: 'task' }], ['task'], 'all', { 0: 1 }, null];
     for (const results of wrong) {
       json(200, { results });
@@ -375,7 +375,7 @@ test('a decision point without search gets no further list request within a minu
   }
 });
 
-test('a token that the decision point rejects is not sent again', async () => {
+test('a token that the decision point rejects is not used again', async () => {
   const asking = open();
   json(401, { detail: 'invalid_iam_context' });
   await assert.rejects(asking.decide([question()]), NoDecision);
@@ -385,12 +385,12 @@ test('a token that the decision point rejects is not sent again', async () => {
   assert.notEqual(first, second);
 });
 
-test('unavailable identity means no decision, within the timeout of the decision point', async () => {
+test("if identity is unavailable, there is no decision, and the decision point's timeout applies", async () => {
   const asking = open({ CP_IAM_BASE_URL: 'http://127.0.0.1:9' });
   await assert.rejects(asking.decide([question()]), NoDecision);
 });
 
-test('a slow decision point delays a limited number of requests of one tenant, and others get their decisions', async () => {
+test('a slow decision point delays only a limited number of requests of one tenant, and others get their decisions', async () => {
   const other = { ...question(), subject: { ...subject, tenantId: newId() } };
   const stuck = new Set<ServerResponse>();
   policy.behave((_path, body: { principalId: string; action: string }, res) => {
@@ -411,7 +411,7 @@ test('a slow decision point delays a limited number of requests of one tenant, a
   await Promise.all(refused);
 });
 
-test('every permission is in the catalog of actions', () => {
+test('the catalog of actions contains every permission', () => {
   for (const name of permissionNames) {
     assert.equal(isCheckedOn(name, 'tenant'), true);
     if (isDecidedHere(name)) assert.ok(['admin', 'delegations.manage'].includes(name));

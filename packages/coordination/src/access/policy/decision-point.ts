@@ -36,16 +36,16 @@ export interface DecisionPoint {
   /**
    * Returns the ids of all objects on which the subject has the permission; reads all pages of the list.
    * @returns undefined if the decision point can't list them
-   * @throws NoDecision, also when there are too many, or the pages take too long
+   * @throws NoDecision, also if there are too many ids or the pages take too long
    */
   objectsOf(question: ObjectsQuestion): Promise<ReadonlySet<string> | undefined>;
   /** Discards all cached decisions, because rights may have changed. */
   forget(): void;
 }
 
-/** For 100 decisions or 1,000 ids. */
+/** The limit for 100 decisions or 1,000 ids. */
 const answerBytesMax = 1024 * 1024;
-/** For a list in one response: 100,000 ids with their surrounding fields. It is parsed as a stream. */
+/** The limit for a list in one response: 100,000 ids with their surrounding fields. The list is parsed as a stream. */
 const listBytesMax = 64 * 1024 * 1024;
 const listBounds = { itemCharactersMax: 16_384, restCharactersMax: answerBytesMax };
 /** Concurrent questions per tenant and in total, so that one tenant's slow decisions don't delay others. */

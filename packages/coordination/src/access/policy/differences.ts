@@ -24,7 +24,9 @@ export const AuthzDifferences = z
     nextCursor: z.null(),
     total: z
       .int()
-      .describe('The total since this process started, or since other tenants replaced it in memory.'),
+      .describe(
+        "The total since this process started, or since the tenant's differences were dropped in favor of other tenants.",
+      ),
   })
   .meta({ id: 'AuthzDifferences' });
 export type AuthzDifferences = z.infer<typeof AuthzDifferences>;
@@ -45,7 +47,7 @@ export class Differences {
 
   add(tenantId: string, difference: AuthzDifference): void {
     const ring = this.#tenants.get(tenantId) ?? { kept: [], next: 0, total: 0 };
-    // Reinserted at the end, so that the tenant with the oldest latest difference is dropped first.
+    // Reinserted at the end, so that the tenant whose latest difference is oldest is dropped first.
     this.#tenants.delete(tenantId);
     if (this.#tenants.size >= tenantsMax) this.#tenants.delete(this.#tenants.keys().next().value as string);
     this.#tenants.set(tenantId, ring);

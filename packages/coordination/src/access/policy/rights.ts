@@ -54,11 +54,11 @@ export interface DecisionSources {
   readonly point: DecisionPoint;
   readonly counters: PolicyCounters;
   readonly places: Places;
-  /** Used for statements outside of a transaction. */
+  /** Used for statements outside of transactions. */
   readonly db: Db;
 }
 
-/** A token's permissions before any decision. A check of one is a programming error. */
+/** A token's permissions before any decision. Checking one is a programming error. */
 export class UndecidedRights extends DecidedPermissions {
   readonly decidesPerObject = true;
 
@@ -81,7 +81,7 @@ export class UndecidedRights extends DecidedPermissions {
 
 /** The rights of an identity on whose behalf work runs without its token. */
 export interface Absent {
-  /** The maximum permissions, in place of a token's scopes. */
+  /** The maximum permissions, which replace a token's scopes. */
   readonly ceiling: ReadonlySet<string>;
   /** Requests all decisions that absent identities may need; objects are decided one by one, never listed. */
   askAll(): Promise<void>;
@@ -99,12 +99,12 @@ interface Outcome extends Pick<Decision, 'allowed'> {
   readonly details?: Details;
 }
 
-/** How soon a client may retry a write refused with `policy_unavailable`. */
+/** The time after which a client may retry a write refused with `policy_unavailable`. */
 const retryAfterSeconds = '1';
 
 /**
  * The decision point's grants for one request, requested before the transaction and applied inside it. The token's
- * scopes narrow them; permissions that only this service decides are those of the set. See
+ * scopes narrow them; permissions that only this service decides come from the caller's own permissions. See
  * docs/reference/authorization.md#order.
  */
 export class PolicyRights extends DecidedPermissions {
@@ -284,7 +284,10 @@ export class PolicyRights extends DecidedPermissions {
       rights.#outcomes.set(action, outcomeOf(questions[index] as Question, decisions[index] as Decision));
   }
 
-  /** Requests the whole ceilings of absent identities; a failure is thrown when one of their permissions is checked. */
+  /**
+   * Requests decisions on all permissions of the absent identities' ceilings; a failure is thrown when one of them is
+   * checked.
+   */
   static async askTogether(all: readonly PolicyRights[]): Promise<void> {
     const isOpen = (rights: PolicyRights) => (name: Permission) =>
       rights.#ceiling.has(name) && !isDecidedHere(name) && !rights.#outcomes.has(name);
@@ -422,7 +425,7 @@ export function subjectOf({ kind, iamPrincipalId, tenantId }: Caller): Subject {
   return { kind, iamPrincipalId: iamPrincipalId as string, tenantId };
 }
 
-/** The maximum that the token allows. A token for one decision allows one permission, on one approval. */
+/** The maximum permissions of the token. A token for one decision allows one permission, on one approval. */
 function ceilingOf({ approvalId, scopes = new Set() }: Caller): ReadonlySet<string> {
   if (approvalId !== undefined) return new Set(['approvals.decide']);
   return narrowByScopes(permissionNames, scopes) ?? new Set();

@@ -23,7 +23,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-/** Keeps `parallel` requests of one actor in progress until it is stopped, and returns the successful ones. */
+/** Keeps `parallel` requests of one actor in progress until it is stopped, and returns the successful requests. */
 function traffic(request: () => Promise<{ status: number }>) {
   let goes = true;
   const answered: { startedAt: number; status: number }[] = [];

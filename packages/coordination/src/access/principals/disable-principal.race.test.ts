@@ -18,7 +18,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-test("a disable during its principal's commands leaves no open session and no active claim", async () => {
+test("a disable that runs concurrently with its principal's commands leaves no open session and no active claim", async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const agent = await baton.actor();
     const { body: session } = await agent.post('/sessions', { clientName: 'busy' });
@@ -44,7 +44,7 @@ test("a disable during its principal's commands leaves no open session and no ac
   }
 });
 
-test('of two principals that disable each other, one remains and the other gets 403 principal_not_active', async () => {
+test('of two principals that disable each other, one remains active and the other gets 403 principal_not_active', async () => {
   for (let round = 0; round < byDepth(10, 200); round += 1) {
     const [one, other] = [await baton.actor({ kind: 'human' }), await baton.actor({ kind: 'human' })];
     const startedAt = performance.now();
@@ -64,7 +64,7 @@ test('of two principals that disable each other, one remains and the other gets 
   }
 });
 
-test('of three principals that disable each other in a circle, each gets a response and at least one remains', async () => {
+test('of three principals that disable each other in a circle, each gets a response and at least one remains active', async () => {
   const three = await Promise.all([0, 1, 2].map(() => baton.actor({ kind: 'human' })));
   const answers = await Promise.all(
     three.map((actor, n) => actor.post(`/principals/${three[(n + 1) % 3]?.principalId}:disable`)),

@@ -137,10 +137,10 @@ test('a disabled principal and its key are rejected at once', async () => {
   refused(await agent.post('/sessions', { clientName: 'late' }), 401, 'invalid_credentials');
 });
 
-test('claims that it holds outside its own sessions are released too', async () => {
+test('claims outside its own sessions are released too', async () => {
   const agent = await baton.actor();
   const claimed = await claim(agent, await openSession(agent));
-  // The state after another component closed its session and left the claim.
+  // The state after another component closed the session and left the claim.
   await baton.pool.run(sql`update sessions set status = 'closed' where id = ${claimed.sessionId}`);
   const since = await lastSequence();
   assert.equal((await disable(agent.principalId)).status, 200);

@@ -57,7 +57,8 @@ export async function disablePrincipal(
 }
 
 /**
- * Disables the principal of an agent that is being retired, of any kind: the right to retire the agent covers this.
+ * Disables the principal of an agent that is being retired, of any kind: the permission to retire the agent covers
+ * this.
  * @returns the number of claims that end with it, including those that the worker releases
  */
 export async function retirePrincipal(
@@ -147,8 +148,8 @@ export async function requireMayDisable(
 }
 
 /**
- * Enables a principal. Only its status is restored: objects that the disable ended remain ended, but its live API keys
- * are accepted again.
+ * Enables a principal. Only its status is restored: sessions, claims and other objects that the disable ended remain
+ * ended, but its live API keys are accepted again.
  * @throws Refusal `not_found`, `principal_kind_not_enableable`, `permission_escalation`, `use_agent_publish`
  */
 export async function enablePrincipal(

@@ -31,7 +31,7 @@ export async function renamePrincipal(
   emit(context, principalUpdated, { entityId: principalId }, payload);
 }
 
-/** The principal as which an agent acts: null before an identity is linked to it, and after its retirement. */
+/** The principal of an agent: null before an identity is linked to the agent, and after its retirement. */
 export interface AgentPrincipal {
   readonly principalId: string | null;
   readonly isRetired: boolean;

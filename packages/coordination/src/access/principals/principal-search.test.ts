@@ -50,7 +50,7 @@ test('GET /principals?q= matches the beginnings of words in the name or the e-ma
     assert.deepEqual(await find(q), names, q);
 });
 
-test('a blank search filters nothing; a search has pages and can be combined with filters', async () => {
+test('a blank search filters nothing; search results are paged and can be filtered', async () => {
   for (let count = 0; count < 3; count += 1) await make(`Paged ${count}`);
   assert.ok((await find(' ')).length >= 3);
   assert.deepEqual(await find('paged', '&kind=agent'), []);
@@ -76,7 +76,7 @@ test('a search of more than 200 characters or 10 words, or with NUL, is refused'
   assert.deepEqual(await find('a b c d e f g h i j'), []);
 });
 
-test('the search uses the index of words', async () => {
+test('the search uses the word index', async () => {
   await baton.pool.transaction(async (tx) => {
     await tx.run(sql`set local enable_seqscan = off`);
     await tx.run(sql`set local enable_indexscan = off`);

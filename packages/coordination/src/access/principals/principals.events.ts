@@ -19,7 +19,7 @@ export const principalUpdated = defineEvent(
   z.strictObject({ principalId: Uuid, version: z.int(), changes: z.array(z.string()) }),
 );
 
-/** The numbers of objects that the disable ended. */
+/** Counts of the objects that the disable ended. */
 export const principalDisabled = defineEvent(
   'principal.disabled',
   'principal',

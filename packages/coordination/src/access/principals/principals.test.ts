@@ -180,7 +180,7 @@ test('PATCH refuses in the order 404, version, empty, name, secret', async () =>
     refused(await change(id, 9, { [name]: null }), 422, 'invalid_field');
 });
 
-test('of simultaneous changes of one version only one succeeds', async () => {
+test('of simultaneous changes to one version, only one succeeds', async () => {
   const { id } = await make();
   const answers = await Promise.all(
     Array.from({ length: 12 }, (_, n) => change(id, 1, { displayName: `name ${n}` })),

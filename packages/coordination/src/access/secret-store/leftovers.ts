@@ -17,10 +17,10 @@ import type { SecretChange, SecretName } from './secret-store.ts';
 /**
  * Secrets that rows refer to. Each value has its own name, so a row and its secret always match, even with concurrent
  * writers. An external store has no transactions: a name is recorded before its value is stored, and the worker deletes
- * values that no row refers to, also after a crash between the two.
+ * values that no row refers to, even after a crash between the two.
  */
 
-/** Longer than a command may take from its `put` to its commit. */
+/** Longer than a command may take between its `put` and its commit. */
 const intentSeconds = 600;
 
 /** The naming scheme for the secrets of one object: `<kind>-<id>` in a folder. */

@@ -18,7 +18,7 @@ export function openSecretStore(settings: Settings): SecretStore {
 
 const none = async () => fail('secret_store_unavailable', {}, { reason: 'no secret store is configured' });
 
-/** The store that is used without configuration. */
+/** The store if none is configured. */
 const noSecretStore: SecretStore = {
   kind: 'none',
   put: none,

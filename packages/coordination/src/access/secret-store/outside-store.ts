@@ -85,7 +85,7 @@ function isTaken(json: unknown): boolean {
   return refused.success && refused.data.errors.some((text) => text.includes('check-and-set'));
 }
 
-/** @param reason contains no address, header or body */
+/** @param reason must not contain an address, a header or a body */
 function away(reason: string, cause?: unknown): never {
   return fail(
     'secret_store_unavailable',

@@ -81,7 +81,7 @@ test('the first key of a file encrypts, and older keys decrypt their own values'
   assert.equal(await get([other, young], later), value);
 });
 
-test('two encryptions of one value have nothing in common', async () => {
+test('two encryptions of one value have no bytes in common', async () => {
   const [keys, value] = [[newKey()], newValue()];
   await put(keys, newSecret(), value);
   await put(keys, newSecret(), value);
@@ -148,7 +148,7 @@ test('secrets reseal reports secrets that no key decrypts, and leaves them uncha
   assert.deepEqual(await keyIds(), left);
 });
 
-test('values that are written during the re-encryption are not lost', async () => {
+test('values that are written during re-encryption are not lost', async () => {
   const [old, young] = [newKey(), newKey()];
   const secrets = Array.from({ length: 60 }, newSecret);
   for (const secret of secrets) await put([old], secret, newValue());

@@ -59,7 +59,7 @@ for (const [kind, open] of [
 
     const remove = async (secret: SecretName) => store.apply(baton.pool, await store.delete(secret));
 
-    test('a stored value can be read and exists', async () => {
+    test('a stored value exists and can be read', async () => {
       const [secret, value] = [newSecret(), newValue()];
       assert.equal(await store.get(baton.pool, secret), undefined);
       assert.equal(await store.exists(baton.pool, secret), false);
@@ -75,7 +75,7 @@ for (const [kind, open] of [
       assert.equal(await store.get(baton.pool, secret), value);
     });
 
-    test('a value that must be new is refused if one exists, and the existing value remains', async () => {
+    test('an only-new write is refused if a value exists, and the existing value remains', async () => {
       const [secret, value] = [newSecret(), newValue()];
       await put(secret, value, { onlyNew: true });
       await assert.rejects(put(secret, newValue(), { onlyNew: true }), SecretExists);
@@ -104,7 +104,7 @@ for (const [kind, open] of [
 
     for (const [name, value] of [
       ['one character', 'x'],
-      ['65,536 characters of three bytes', '\u20ac'.repeat(65_536)],
+      ['65,536 characters of three bytes each', '\u20ac'.repeat(65_536)],
       ['65,536 control characters', '\u0001'.repeat(65_536)],
       ['line breaks and quotation marks', 'line\r\n"quoted" \\ \u{1f511}'],
     ] as const)
@@ -167,7 +167,7 @@ for (const [name, behaviour] of [
   ['does not respond', { delayMs: 60_000 }],
   ['sends more than 1 MiB', { answer: { status: 200, body: huge } }],
 ] as const)
-  test(`an external store that ${name} is soon unavailable, and its response appears nowhere`, async () => {
+  test(`an external store that ${name} soon counts as unavailable, and its response is never revealed`, async () => {
     const store = createOutsideStore(settingsOf({ CP_SECRET_STORE_TIMEOUT_SECONDS: '1' }));
     vault.behave(behaviour);
     const [asked, startedAt] = [vault.asked.length, performance.now()];
@@ -186,7 +186,7 @@ for (const [name, body] of [
   ['a value that is not a string', '{"data":{"data":{"value":7}}}'],
   ['data without the field value', '{"data":{"data":{"other":"x"}}}'],
 ] as const)
-  test(`an external store whose response has ${name} is unavailable`, async () => {
+  test(`an external store whose response has ${name} counts as unavailable`, async () => {
     vault.behave({ answer: { status: 200, body } });
     await assert.rejects(createOutsideStore(settingsOf()).get(baton.pool, newSecret()), isAway);
   });
@@ -199,7 +199,7 @@ test('writes and deletions that an external store rejects are refused', async ()
   await assert.rejects(store.delete(newSecret()), isAway);
 });
 
-test('while too many requests are in progress, the next gets a Retry-After', async () => {
+test('while too many requests are in progress, the next one gets Retry-After', async () => {
   const store = createOutsideStore(settingsOf());
   vault.behave({ delayMs: 600 });
   const results = await Promise.allSettled(

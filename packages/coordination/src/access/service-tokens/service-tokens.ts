@@ -23,7 +23,7 @@ type TokenSettings = Pick<
 >;
 
 const answerBytesMax = 64 * 1024;
-/** A new token is requested this long before the old one expires, at most a third of its lifetime. */
+/** The time before the expiry of a token at which a new one is requested, at most a third of its lifetime. */
 const renewBeforeMsMax = 60_000;
 /** The maximum time for which a token is used, whatever its expiry. */
 const lifeSecondsMax = 86_400;

@@ -34,7 +34,7 @@ interface Asked {
 
 const ask = (actor: Actor, ...checks: Asked[]) => actor.post('/authz:check', { checks });
 
-/** The reason against one action: null if it is allowed. */
+/** The reason for denying one action: null if it is allowed. */
 async function reason(actor: Actor, action: string, resourceType: string, resourceId: string) {
   const { status, body } = await ask(actor, { action, resourceType, resourceId });
   assert.equal(status, 200, JSON.stringify(body));
@@ -112,7 +112,7 @@ test('the state of a run is not checked', async () => {
   assert.equal(await reason(holder, 'cancel', 'run', runId), null);
 });
 
-test('checks of principals match the calls themselves, including the status', async () => {
+test('checks of principals match the calls themselves, including checks of the status', async () => {
   const writer = await baton.actor({ kind: 'human', permissions: ['principals.write'] });
   const agent = await baton.actor({ permissions: ['tasks.read'] });
   const service = await baton.actor({ kind: 'service' });
@@ -158,7 +158,7 @@ test('a caller without the permission learns only that, not whether the object e
       assert.equal((await reason(nobody, action, resourceType, newId()))?.code, 'permission_denied');
 });
 
-test('there are up to a hundred results, in the order of the checks, each with the fields of its check', async () => {
+test('up to a hundred results are returned in the order of the checks, each with the fields of its check', async () => {
   const ids = Array.from({ length: 100 }, (_, n) => (n % 2 === 0 ? baton.admin.principalId : newId()));
   const checks = ids.map((resourceId) => ({ action: 'enable', resourceType: 'principal', resourceId }));
   const { status, body } = await ask(baton.admin, ...checks);
@@ -203,7 +203,7 @@ test('an id that is not a UUID, if one is required: 422 invalid_check', async ()
   }
 });
 
-test('it writes nothing, and every caller may check its own rights', async () => {
+test('it writes nothing, and every caller may check their own rights', async () => {
   const nobody = await baton.actor({ permissions: [] });
   const count = () => baton.pool.row(sql`select count(*) as events from events`);
   const before = await count();

@@ -24,7 +24,7 @@ import {
 type AnchorKind = keyof typeof anchorsOf;
 type Kind = AnchorKind | 'task' | 'external_reference' | 'process';
 
-/** A reference to an object, as a request gives it. */
+/** A reference to an object, as contained in a request. */
 interface Named {
   readonly kind: Kind;
   readonly id: string | null;

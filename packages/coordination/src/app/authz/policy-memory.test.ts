@@ -113,7 +113,7 @@ for (const wire of ['baton', 'authzen'] as const)
       assert.deepEqual(namespacesAsked(), [names.tenant, names.tree]);
     });
 
-    test('things are looked up if the namespace of their tree is granted', async () => {
+    test('objects are looked up if the namespace of their tree is granted', async () => {
       const query = { workspaceId, kinds: ['service'] };
       show('tenant');
       await refused(reader.post('/knowledge/entities:query', query), 403, 'permission_denied');
@@ -177,7 +177,7 @@ for (const wire of ['baton', 'authzen'] as const)
       }
     });
 
-    test('the point is queried once before memory, and its failure is 503', async () => {
+    test('the point is queried once before memory, and its failure results in 503', async () => {
       show('tenant', 'tree');
       await requestContext(reader, { workspaceId });
       assert.equal(memory.calls.length, 1, 'the call is repeated for each decision; memory is queried last');

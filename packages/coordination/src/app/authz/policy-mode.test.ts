@@ -49,7 +49,7 @@ test('the point decides, whatever permissions the binding has', async () => {
   );
 });
 
-test('the scopes of the token narrow first, and excluded permissions are not queried', async () => {
+test('the scopes of the token are applied first, and excluded permissions are not queried', async () => {
   const task = await makeTask(baton);
   grant(() => true);
   const reader = await baton.actor({ scopes: ['control-plane:read'] });
@@ -96,7 +96,7 @@ test('a task is sent by its id with its relations, even if the request uses its 
   await refused(owner.get(`/tasks/${newId()}`), 403, 'permission_denied');
 });
 
-test('parts of a task are decided on the object that the catalog has for them', async () => {
+test('parts of a task are decided on the object that the catalog specifies for them', async () => {
   grant(() => true);
   const actor = await baton.actor();
   const worker = { actor, sessionId: await openSession(actor) };
@@ -214,7 +214,7 @@ test('a stored response is repeated only for callers that are still allowed', as
   await refused(post(key), 503, 'policy_unavailable');
 });
 
-test('if the permission is checked before If-Match, so is the point', async () => {
+test('if the permission is checked before If-Match, so is the decision point', async () => {
   const person = await baton.actor({ kind: 'human', permissions: [] });
   const rename = (headers = {}) =>
     person.patch(`/principals/${person.principalId}`, { displayName: 'New' }, headers);
@@ -314,7 +314,7 @@ describe('if the point returns no decision', () => {
     await refused(gone.post('/tasks', { title: 'x' }), 403, 'principal_not_active');
   });
 
-  test('a slow point holds no connection: other requests, by key, continue', async () => {
+  test('a slow point holds no connection: other requests, with keys, continue', async () => {
     const agent = await baton.actor();
     grant(() => true);
     const { key } = await done(
@@ -344,7 +344,7 @@ describe('if the point returns no decision', () => {
   });
 });
 
-test('a decision is requested before the transaction, and again if the object was moved meanwhile', async () => {
+test('a decision is requested before the transaction, and again if the object has been moved meanwhile', async () => {
   const [allowed, forbidden] = [await makeWorkspace(baton), await makeWorkspace(baton)];
   const writer = await baton.actor();
   grant(

@@ -24,7 +24,7 @@ import { endpoints } from '../endpoints.ts';
 
 /**
  * CP_AUTHZ_MODE policy: an object that is created in a workspace or moved into one is authorized on that workspace.
- * Every operation that writes is in the tables below, so that each new one must be classified.
+ * Every operation that writes is in the tables below, so that each new operation must be classified.
  */
 
 let baton: TestCoordination;
@@ -148,7 +148,8 @@ const namesAPlace: Readonly<Record<string, string>> = {
   assignRole: 'the catalog declares org.manage for the tenant',
   revokeRole: 'the catalog declares org.manage for the tenant',
   invokeSkill: 'the catalog declares skills.invoke for the tenant',
-  updateRule: 'the workspace in which its action files: authorized on behalf of the rule, whenever it acts',
+  updateRule:
+    'the workspace in which its action files objects: authorized on behalf of the rule, whenever it acts',
 };
 
 interface Places {
@@ -510,7 +511,7 @@ test('every operation whose body specifies a workspace and that files nothing ha
   assert.deepEqual(unexplained, []);
 });
 
-/** The fields of a body, and those of its fields. */
+/** The fields of a body and of its nested objects. */
 function fieldsOf({ body }: Pick<Operation, 'body'>): string[] {
   if (body === undefined) return [];
   const found: string[] = [];
@@ -548,7 +549,7 @@ test('the consequences of a decision are filed only where its decider may file n
   }
 });
 
-test('the point is queried again about a workspace that moves during the query', async () => {
+test('the point is queried again about a workspace that is moved during the query', async () => {
   const [closed, inner] = [await makeWorkspace(baton), await makeWorkspace(baton)];
   const task = await taskIn(null);
   const actor = await baton.actor();

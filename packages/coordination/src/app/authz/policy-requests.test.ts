@@ -208,7 +208,7 @@ describe('a token for one decision', () => {
     await refused(send(second, `/approvals/${another.id}:reject`), 503, 'policy_unavailable');
   });
 
-  test('the consequences of a decision use what the point grants to its person at the time', async () => {
+  test('the consequences of a decision use the permissions that the point grants to the decider at the time', async () => {
     const person = await baton.actor({ kind: 'human', permissions: [] });
     const outcomes = outcomeTester(baton, person);
     for (const grantsWriting of [true, false]) {

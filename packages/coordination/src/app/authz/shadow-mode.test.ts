@@ -82,7 +82,7 @@ test('local permissions decide; each difference is counted and listed, the newes
   assert.ok((after['shadow_checks'] ?? 0) >= (before['shadow_checks'] ?? 0) + 2);
 });
 
-test('differences are listed for the own tenant, if the caller may see its operations', async () => {
+test('a caller with permission to see operations can list the differences of its own tenant', async () => {
   assert.deepEqual((await differences(baton.otherAdmin)).items, []);
   await refused(
     (await baton.actor({ permissions: [] })).get('/operations/authz-differences'),
@@ -93,7 +93,7 @@ test('differences are listed for the own tenant, if the caller may see its opera
     assert.equal((await differences(await baton.actor({ permissions: [permission] }))).mode, 'shadow');
 });
 
-test('an unavailable, slow or broken point changes no response, delays none, and is counted', async () => {
+test('an unavailable, slow or broken point is counted, and changes or delays no response', async () => {
   const task = await makeTask(baton);
   const reader = await baton.actor({ permissions: ['tasks.read'] });
   await done(reader.get(`/tasks/${task.id}`));
@@ -103,7 +103,7 @@ test('an unavailable, slow or broken point changes no response, delays none, and
   policy.behave((_path, _body, res) => (held.push(res), 'answered'));
   const startedAt = performance.now();
   for (let n = 0; n < 5; n += 1) await done(reader.get(`/tasks/${task.id}`));
-  // It times out after 1 s: five that waited for it would take 5 s.
+  // It times out after 1 s: waiting for it five times would take 5 s.
   assertTookLess(startedAt, 3000);
   if (!isLongProof) {
     policy.behave((_path, _body, res) => (res.destroy(), 'answered'));
@@ -151,7 +151,7 @@ test('claims and heartbeats are unaffected, and are compared too', async () => {
   });
 });
 
-test('a moved object is compared in its new workspace too, and only once', async () => {
+test('a moved object is also compared in its new workspace, and only once', async () => {
   const [from, to] = [await makeWorkspace(baton), await makeWorkspace(baton)];
   const task = await makeTask(baton, { workspaceId: from.id });
   const agent = await baton.actor({ permissions: ['tasks.write'] });

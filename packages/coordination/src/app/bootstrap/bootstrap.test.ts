@@ -179,7 +179,7 @@ test('a second run returns 409 already_bootstrapped, and an idempotency key does
   assert.deepEqual([status, body.error.code], [409, 'already_bootstrapped']);
 });
 
-test('of two concurrent runs one returns 201, also through two processes', async () => {
+test('of two concurrent runs one returns 201, even through two processes', async () => {
   const urls = [await start(), await start()];
   const answers = await Promise.all(
     Array.from({ length: 16 }, (_, n) =>

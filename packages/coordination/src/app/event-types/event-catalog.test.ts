@@ -82,7 +82,7 @@ test('an event that is missing from the catalog writes nothing: neither the even
   assert.deepEqual(await nameAndEvents(), before);
 });
 
-test('the same applies to another declaration of a known type: the version of the catalog is written', async () => {
+test('the same applies to a changed declaration of a known type: the version of the catalog is written', async () => {
   const before = await nameAndEvents();
   const older = defineEvent('workspace.updated', 'workspace', z.strictObject({}), 1);
   assert.equal(await changeAnd(older, {}), 'workspace.updated is missing from the catalog of events');

@@ -55,7 +55,7 @@ test('an event has exactly the 18 fields, in pages and in streams alike', async 
   assert.deepEqual(streamed, byPage);
 });
 
-test('an event contains the ids of its request and its initiator', async () => {
+test('an event contains the ids of its request and of its initiator', async () => {
   const { actor, sessionId } = await makeWorker(baton);
   const task = await makeTask(baton);
   const headers = { 'x-request-id': 'req-7', 'x-correlation-id': 'corr-7', 'x-run-id': 'trace-7' };
@@ -105,7 +105,7 @@ test("the actor of an expired lease's event is the caller that detected the expi
   );
 });
 
-test('actions of a child have its handle as their cause, on the run that launched it', async () => {
+test("the cause of a child's actions is its handle on the run that launched it", async () => {
   const [parent, child] = [await makeWorker(baton), await makeWorker(baton)];
   const finished = await makeFamily(baton, { parent, child });
   await done(child.actor.post(`/runs/${finished.child.run.id}:succeed`));

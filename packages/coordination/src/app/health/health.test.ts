@@ -171,7 +171,7 @@ test('the logs of the service and the worker warn of a process that delays the r
   await service.close();
 });
 
-test('GET /metrics has its counters and a comment when the database is down', async () => {
+test('GET /metrics returns the counters and a comment when the database is down', async () => {
   const service = await baton.another({ CP_DATABASE_URL: await deadAddress() });
   const answer = await get(`${service.url}/metrics`);
   assert.equal(answer.status, 200);
@@ -181,7 +181,7 @@ test('GET /metrics has its counters and a comment when the database is down', as
   await service.close();
 });
 
-test('GET /openapi.json describes the service endpoints, and GET /docs is a page', async () => {
+test('GET /openapi.json describes the service endpoints, and GET /docs returns a page', async () => {
   const description = await get(`${baton.url}/openapi.json`);
   assert.equal(description.status, 200);
   assert.equal(description.body.openapi, '3.1.0');

@@ -51,7 +51,7 @@ async function moved(work: () => Promise<unknown>): Promise<(name: string) => nu
   return (name) => (later.get(name) ?? 0) - (earlier.get(name) ?? 0);
 }
 
-/** The gauges of the store, read by a process that has not read any yet. */
+/** The gauges of the store, read by a process that has not read any before. */
 async function freshGauges(): Promise<(name: string) => number | undefined> {
   const process = await baton.another();
   const metrics = await metricsAt(process.url);
@@ -191,7 +191,7 @@ test('the gauges of the store are read once in 5 s, whatever the number of scrap
   const before = await sessions();
   await openSession(await baton.actor());
   const soon = await sessions();
-  // On a machine that took 5 s for this, no difference would be visible.
+  // A machine that takes 5 s for this would show no difference.
   if (performance.now() - startedAt < 5000) assert.equal(soon, before);
   await until(async () => (await sessions()) === before + 1, 'the next reading');
   assert.ok(performance.now() - startedAt >= 5000);

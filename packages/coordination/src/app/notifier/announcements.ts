@@ -6,7 +6,7 @@ export interface Message {
   readonly body: string;
 }
 
-/** Replaces the tenants: everything may have changed. */
+/** Replaces the list of tenants if everything may have changed. */
 export const everything = '*';
 
 /** A payload has fewer than 8000 bytes. */
@@ -39,7 +39,7 @@ export class Announcements {
     this.#isEverything = true;
   }
 
-  /** Empties the list into the messages to send. */
+  /** Moves the pending announcements into the messages to send. */
   take(): Message[] {
     const messages = this.#bindings;
     if (this.#isEverything) messages.push({ channel: journalChannel, body: everything });

@@ -22,9 +22,9 @@ type State =
   | { readonly name: 'closed' };
 
 const reconnectMsMin = 100;
-/** With an attempt's 3 s, streams are notified again within 5 s of the database's recovery. */
+/** With the timeout of 3 s per attempt, streams are notified again within 5 s after the database recovers. */
 const reconnectMsMax = 1000;
-/** A connection that the network drops silently is detected only by a query without a response. */
+/** If the network drops a connection silently, only a query without a response detects it. */
 const aliveEveryMs = 2000;
 const aliveAnswerMsMax = 2000;
 
@@ -99,7 +99,7 @@ export class NotificationConnection {
     await client.query(listenToChannels);
   }
 
-  /** Does nothing before the connection is open: until then a statement fails, and `#connect` tries again. */
+  /** Does nothing before the connection is open: until then statements fail, and `#connect` tries again. */
   #lose(client: Client, error: unknown): void {
     if (this.#state.name !== 'open' || this.#state.client !== client) return;
     discard(client);

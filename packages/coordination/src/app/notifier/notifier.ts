@@ -104,7 +104,7 @@ export class Notifier {
     if (this.#hasWork) this.#schedule();
   }
 
-  /** Without a connection there is nothing to do: once it is open again, a round is scheduled. */
+  /** Does nothing without a connection: a round is scheduled once it is open again. */
   get #hasWork(): boolean {
     return this.#connection.isOpen && !this.#announcements.isEmpty;
   }

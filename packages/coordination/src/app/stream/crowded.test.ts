@@ -30,7 +30,7 @@ test('a tenant with many streams that read slowly through its history delays no 
   await writeEvents(baton.pool, baton.otherAdmin.tenantId, [{}]);
   await journalIsStable(baton.pool);
   const readMs = 150;
-  /** Each read of this tenant takes as long as one that skips 50,000 events. */
+  /** Makes each read of this tenant take as long as one that skips 50,000 events. */
   const db: Db = {
     ...baton.pool,
     async rows<Row>(statement: Statement<Row>) {
@@ -55,7 +55,7 @@ test('a tenant with many streams that read slowly through its history delays no 
   }
 });
 
-/** A connection whose client reads nothing, without the buffers of an operating system in between. */
+/** A connection whose client reads nothing, without buffers of an operating system in between. */
 function unreadOutlet(): Outlet & { queuedBytes: number } {
   const outlet = {
     isOpen: true,

@@ -51,7 +51,7 @@ test('each message has the form of a journal event, from the beginning by defaul
   await client.close();
 });
 
-test('after a cursor a stream sends the later events, and new ones at once', async () => {
+test('after a cursor a stream sends later events, and new ones at once', async () => {
   const client = open({ query: `?after=${await endCursor()}` });
   await once(client.ws, 'open');
   let fastestMs = Number.POSITIVE_INFINITY;
@@ -161,7 +161,7 @@ test('4400 for an invalid cursor or type filter, and for a cursor before the end
   await baton.pool.run(sql`update journal_floors set floor_position = 0, floor_sequence = 0`);
 });
 
-test('4400 also for an open stream when its position is deleted from the journal', async () => {
+test('4400 also for an open stream whose position is deleted from the journal', async () => {
   const service = await baton.another();
   const client = openStream(service.url, { token: reader.token, query: `?after=${await endCursor()}` });
   await once(client.ws, 'open');
@@ -236,7 +236,7 @@ test('4503 when the keys of identity are unavailable', async () => {
   await service.close();
 });
 
-test('checks come in the order credential, cursor and types, permission, workspace', async () => {
+test('checks are made in the order credential, cursor and types, permission, workspace', async () => {
   const other = await baton.actor({ permissions: ['tasks.read'] });
   const wrongAll = `?after=nonsense&workspaceId=${newId()}`;
   await endsWith({ query: wrongAll }, 4401);
@@ -244,7 +244,7 @@ test('checks come in the order credential, cursor and types, permission, workspa
   await endsWith({ token: other.token, query: `?workspaceId=${newId()}` }, 4403);
 });
 
-test('a browser sends its token as a second sub-protocol, and the response selects baton', async () => {
+test('a browser sends its token as a second sub-protocol, and the response selects the sub-protocol baton', async () => {
   const client = openStream(baton.url, { protocols: ['baton', `bearer.${reader.token}`] });
   await client.received(1);
   assert.equal(client.ws.protocol, 'baton');
@@ -326,7 +326,7 @@ test('frames from a client are ignored; a large frame ends the stream', async ()
   assert.equal((await client.ended).code, 1009);
 });
 
-test('CP_MAX_WS_PER_PRINCIPAL bounds the open streams of one principal', async () => {
+test('CP_MAX_WS_PER_PRINCIPAL limits the open streams of one principal', async () => {
   const service = await baton.another({ CP_MAX_WS_PER_PRINCIPAL: '2' });
   const options = { token: reader.token, query: `?after=${await endCursor()}` };
   const [first, second] = [openStream(service.url, options), openStream(service.url, options)];
@@ -342,7 +342,7 @@ test('CP_MAX_WS_PER_PRINCIPAL bounds the open streams of one principal', async (
   await service.close();
 });
 
-test('by default one principal may have 500 open streams, and others can open more', async () => {
+test('by default one principal may have 500 open streams, while other principals can still open streams', async () => {
   const busy = await baton.actor({ permissions: ['events.read'] });
   const query = `?after=${await endCursor()}`;
   const openAs = ({ token }: Actor) => openStream(baton.url, { token, query });

@@ -186,7 +186,7 @@ export class EventStream {
     return authorizeReader === undefined ? Promise.resolve(caller) : authorizeReader(caller, workspaceId);
   }
 
-  /** Once for the whole journal, and once for each workspace of the streams. */
+  /** Checked once for the whole journal, and once for each workspace of the streams. */
   async #requireEventsRead(caller: Caller, subscribers: Iterable<Subscriber>): Promise<void> {
     if (this.#options.authorizeReader === undefined) return requireEventsRead(caller);
     for (const workspaceId of new Set([...subscribers].map((subscriber) => subscriber.workspaceId)))

@@ -46,7 +46,7 @@ async function openAtEnd({ url }: ServedStreams): Promise<StreamClient> {
 /** The number of bytes that the service has read from a client. */
 const takenFrom = (socket: Socket | undefined) => socket?.bytesRead ?? 0;
 
-test('a client that sends pings and reads nothing fills no memory with pongs', async () => {
+test('pongs for a client that sends pings and reads nothing do not fill the memory', async () => {
   await serving({}, async (served) => {
     const client = await openAtEnd(served);
     const socket = served.sockets.at(-1) as Socket;
@@ -152,7 +152,7 @@ test('a right that is lost while a stream is being opened ends it at once, not a
   await serving({ judge }, async ({ url }) => {
     const began = performance.now();
     assert.equal((await openStream(url, { token: reader.token }).ended).code, 4401);
-    // The next poll is after 600 s.
+    // The next poll takes place after 600 s.
     assertTookLess(began, 20_000);
   });
 });

@@ -6,8 +6,7 @@ import type { StreamMessage } from './message.ts';
 const messagesMax = 600;
 
 /**
- * The newest messages of a tenant, for streams that reach the end slightly later: they need not read the database
- * again.
+ * The newest messages of a tenant, so that streams that reach the end slightly later need not read the database again.
  */
 export class KeptMessages {
   #messages: StreamMessage[] = [];

@@ -7,7 +7,7 @@ import type { StreamEnd } from './close-codes.ts';
  * buffers.
  */
 const clientFramesPerSecondMax = 100;
-/** Without a limit, a client that sends pings and reads nothing would fill our memory with pongs. */
+/** Without a limit, a client that sends pings and reads nothing would fill the memory with pongs. */
 const pongQueuedBytesMax = 16 * 1024;
 const silentPingsMax = 2;
 /** A client that sends but doesn't read its queue occupies memory needlessly. */

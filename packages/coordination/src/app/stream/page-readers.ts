@@ -5,7 +5,8 @@ import { Limiter } from './limiter.ts';
  */
 const readsMax = 4;
 /**
- * The maximum that all page-reading streams may have queued; the queues of following streams share the same buffers.
+ * The maximum number of bytes that all page-reading streams may have queued; the queues of following streams share the
+ * same buffers.
  */
 const totalBytesMax = 256 * 1024 * 1024;
 export const queuedBytesMin = 64 * 1024;
@@ -23,7 +24,10 @@ export class PageReaders {
     this.#count -= 1;
   }
 
-  /** The maximum that may be queued for each of them: less than `most`, down to 64 KiB, if there are many. */
+  /**
+   * The maximum number of bytes that may be queued for each of them: less than `most`, down to 64 KiB, if there are
+   * many streams.
+   */
   queuedBytesMax(most: number): number {
     return Math.max(queuedBytesMin, Math.min(most, totalBytesMax / Math.max(1, this.#count)));
   }

@@ -113,7 +113,7 @@ test('a process whose connection for notifications is killed, and cannot be open
   const began = performance.now();
   await makeTask(apiAt(0));
   await stream.received(2);
-  assertTookLess(began, 15_000, 'an event that is found by a poll every 5 s');
+  assertTookLess(began, 15_000, 'an event that is found by polling every 5 s');
   await stream.close();
   await service.close();
 });

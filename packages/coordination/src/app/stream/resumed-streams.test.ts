@@ -28,7 +28,7 @@ const write = (count: number) =>
     Array.from({ length: count }, () => ({})),
   );
 
-test('a client that resumes by its cursor gets each event once, in order, while processes end', async () => {
+test('a client that resumes by its cursor gets each event once and in order, even though processes end', async () => {
   const ids: string[] = [];
   let service = await baton.another();
   const client = openResumingStream({

@@ -25,7 +25,7 @@ export interface SubscriberOptions {
   refusedCursor(): void;
 }
 
-/** The maximum that may be queued in memory for one slow client; beyond it, no more is read for it. */
+/** The maximum number of bytes queued in memory for one slow client; beyond it, no more is read for it. */
 export const queuedBytesMax = 1024 * 1024;
 /** The minimum that is read again for a client that received less than a page. */
 const pageMin = 8;
@@ -123,13 +123,14 @@ export class Subscriber implements Follower {
       }
       limit = batchMax;
       this.#cursor = page.end;
-      // The queued part of a page is this client's own copy: it counts among those of the readers until it is sent.
+      // The queued part of a page is this client's own copy: it counts against the limit of the page readers until it
+      // is sent.
       if (page.hasMore || outlet.queuedBytes > queuedBytesMin) continue;
       if (this.#follow(page.end)) return;
     }
   }
 
-  /** Saves reading a page if the shared reader still has everything after the cursor. */
+  /** Avoids reading a page if the shared reader still has all events after the cursor. */
   async #followFromMemory(): Promise<boolean> {
     const { db, caller, tail, pageReaders, workspaceId } = this.#options;
     const cursor = this.#cursor;

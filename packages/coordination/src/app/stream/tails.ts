@@ -8,7 +8,7 @@ interface Used {
   streams: number;
 }
 
-/** The maximum that all shared readers of a process may keep, in frames. */
+/** The maximum number of bytes of frames that all shared readers of a process may keep. */
 const keptBytesTotal = 128 * 1024 * 1024;
 const keptBytesMax = 4 * 1024 * 1024;
 /**

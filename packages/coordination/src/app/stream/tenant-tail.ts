@@ -22,7 +22,7 @@ export interface TailOptions {
   readonly log: Logger;
   /** The interval of polls without a notification. */
   readonly pollMs: number;
-  /** The maximum that it may keep in memory at the moment. */
+  /** Returns the maximum number of bytes that it may keep in memory at the moment. */
   keptBytesMax(): number;
   /** Notifications within this time share one read. */
   readPauseMs(): number;
@@ -32,9 +32,9 @@ export const batchMax = 200;
 const heldBackPauseMsMin = 5;
 const heldBackPauseMsMax = 200;
 const failedPauseMs = 1000;
-/** Writing to 10,000 sockets takes 100 ms: the process serves requests in between. */
+/** Writing to 10,000 sockets takes 100 ms, so the process serves requests in between. */
 const turnMsMax = 8;
-/** Reading the clock costs time, writing to a socket more. */
+/** Reading the clock costs time, but writing to a socket costs more. */
 const deliveriesPerLook = 16;
 
 /** The single reader of a tenant's journal in this process. It reads only while a stream follows it. */

@@ -52,7 +52,7 @@ describe('acceptance checks', () => {
       'accepted',
     ],
     [
-      'a media type that is none',
+      'an invalid media type',
       { kind: 'deterministic', spec: { artifact: { type: 'log', mediaTypes: ['text'] } } },
       'invalid_acceptance_spec',
     ],

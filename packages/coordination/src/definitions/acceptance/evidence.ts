@@ -29,7 +29,7 @@ export const Evidence = z.discriminatedUnion('kind', [
 ]);
 export type Evidence = z.infer<typeof Evidence>;
 
-/** Evidence as stored with its task. Its author determines whether it counts. */
+/** Evidence as stored with its task. The author determines whether it counts. */
 export type TaskEvidence = Evidence & { addedByPrincipalId?: string };
 
 /**

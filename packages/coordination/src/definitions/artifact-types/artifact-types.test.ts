@@ -167,7 +167,7 @@ test('GET finds a type by its key (the newest version), by key@version and by it
     await refused(get(encodeURIComponent(absent)), 404, 'not_found');
 });
 
-test('a key with the form of an id is found by it, unless another type has that id', async () => {
+test('a key with the form of an id is found by that id, unless another type has it', async () => {
   const key = newId();
   const { id } = await done(make({ key }), 201);
   assert.equal((await done(baton.admin.get(`/artifact-types/${key}`))).id, id);

@@ -137,7 +137,7 @@ function documentWith(roots: readonly Root[]) {
   });
 }
 
-/** A call of a skill, and the actions that follow its end. */
+/** A call of a skill, and the actions that follow when it ends. */
 function invokeSkillWith(roots: readonly Root[]) {
   const reactions = z
     .array(oneOfKinds(reactionKindsWith([...roots, 'invocation'])))

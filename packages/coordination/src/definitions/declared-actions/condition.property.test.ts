@@ -119,7 +119,7 @@ const attempt = (judge: () => boolean) => {
   }
 };
 
-test('conditions have the result of a naive evaluator, or fail when it fails', () => {
+test('conditions have the same result as a naive evaluator, and fail if it fails', () => {
   fc.assert(
     fc.property(condition, document, document, (one, payload, task) => {
       const roots = { payload, task };

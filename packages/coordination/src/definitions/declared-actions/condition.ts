@@ -12,7 +12,7 @@ const partsMax = 50;
 const pathForm = /^[A-Za-z0-9_-]{1,64}(\.[A-Za-z0-9_-]{1,64}){0,15}$/;
 const comparisons = ['eq', 'ne', 'lt', 'le', 'gt', 'ge', 'in'];
 
-/** Limits of a condition besides its grammar. */
+/** Limits of a condition in addition to its grammar. */
 export interface ConditionBounds {
   /** Maximum nesting of operators. */
   readonly levelsMax?: number;

@@ -1,6 +1,6 @@
 import type { Json } from '@baton/values/wire';
 
-/** A condition compares values without an order, such as a number and a text, or takes too many steps. */
+/** Thrown if a condition compares values without an order, such as a number and a text, or takes too many steps. */
 export class ConditionFault extends Error {}
 
 /** The roots of a condition's paths, by name. */
@@ -112,7 +112,8 @@ class Evaluation {
 }
 
 /**
- * The value at a path; null if there is none. Only members of objects and elements of lists, no inherited properties.
+ * The value at a path; null if it has none. Only fields of objects and elements of lists are read, not inherited
+ * properties.
  */
 export function valueAt(path: string, roots: Roots): Json {
   let value: Json | undefined = roots;

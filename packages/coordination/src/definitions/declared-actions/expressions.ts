@@ -103,7 +103,7 @@ export function isOneExpression(text: string): boolean {
 /** Resolves an expression; returns null if it has no value. */
 export type Lookup = (expression: Expression) => Promise<Json>;
 
-/** A required expression has no value. */
+/** Thrown if a required expression has no value. */
 export class UnresolvedExpression extends Error {}
 
 /**

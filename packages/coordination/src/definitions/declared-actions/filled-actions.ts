@@ -76,7 +76,7 @@ export function fillActions(
 
 interface Filling {
   readonly values: ExpressionValues;
-  /** When it is below 0, nothing more is inserted. */
+  /** The remaining characters; below 0, nothing more is inserted. */
   charactersLeft: number;
 }
 

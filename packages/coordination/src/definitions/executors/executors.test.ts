@@ -135,7 +135,7 @@ test('running agents whose specs cover the workspace and the type are included, 
   assert.equal(reasons.has(revoked.principalId), false, 'without a binding');
 });
 
-test('each principal is listed once, in pages: a member that is an agent has the reason of its spec, otherwise that of a member', async () => {
+test('each principal is listed once, in pages: an agent with a matching spec as an agent, otherwise as a member', async () => {
   const workspace = await makeWorkspace(baton);
   const person = await baton.actor({ kind: 'human' });
   const covers = await makeAgent({ workspace: workspace.id });
@@ -162,7 +162,7 @@ test('each principal is listed once, in pages: a member that is an agent has the
   );
 });
 
-test('the newest spec and state of an agent count', async () => {
+test('only the newest spec and state of an agent count', async () => {
   const workspace = await makeWorkspace(baton);
   const { key, principalId } = await makeAgent({ workspace: workspace.id });
   const reason = async () => (await reasonsOf(workspace.id)).get(principalId);
@@ -178,7 +178,7 @@ test('the newest spec and state of an agent count', async () => {
   assert.equal(await reason(), undefined);
 });
 
-test('work in a project covers its workspaces, and with includeSubprojects those of projects below', async () => {
+test('work in a project covers its workspaces, and with includeSubprojects also those of the projects below', async () => {
   const root = await makeProject(baton);
   const under = await makeWorkspace(baton, { parentId: root.workspaceId });
   const sub = await makeSubproject(baton, root);

@@ -44,7 +44,7 @@ test('the stored form is accepted unchanged', async () => {
   assert.deepEqual(repeated.retry.retryOn, ['a', 'b']);
 });
 
-test('each number, word and name out of bounds is refused with its path', async () => {
+test('each number, word and name that is out of bounds is refused with its path', async () => {
   const faults: [unknown, string][] = [
     [{ retry: { maxAttempts: 0 } }, 'retry.maxAttempts'],
     [{ retry: { maxAttempts: 1001 } }, 'retry.maxAttempts'],

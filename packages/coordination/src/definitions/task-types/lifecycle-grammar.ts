@@ -33,7 +33,7 @@ export function parseLifecycle(sent: unknown): Lifecycle {
   ]);
   const statuses = statusesOf(sent['statuses'], statusCategories);
   const known = new Map(statuses.map(({ key, category }) => [key, category]));
-  // A task with a terminal initial status would never be completed, and its checks never evaluated.
+  // A task with a terminal initial status would never be completed, and its checks would never be evaluated.
   const initialStatus = openStatus(known, sent['initialStatus'], '/initialStatus');
   const transitions = transitionsOf(known, sent['transitions'] ?? []);
   return {
@@ -85,7 +85,7 @@ function completionOf(known: KnownStatuses, sent: Json | undefined): string {
     if (only === undefined || another !== undefined)
       return refuseLifecycle(
         path,
-        'must be named unless there is exactly one status of category terminal_success',
+        'must be specified unless there is exactly one status of category terminal_success',
       );
     return only;
   }

@@ -66,14 +66,14 @@ const lifecycles: fc.Arbitrary<Sent> = fc
       from,
       to: edges.filter(([start]) => start === from).map(([, to]) => to),
     })),
-    // Mostly blocked statuses: others are refused.
+    // Mostly blocked statuses, because others are refused.
     ...(claimFrom !== undefined && {
       claimFrom: claimFrom.filter((one) => isWild || categories[keys.indexOf(one)] === 'blocked'),
     }),
     ...named,
   }));
 
-/** The operation that is called, and its target status if it has one. */
+/** The called operation, and its target status if it has one. */
 const calls = fc.array(
   fc.oneof(
     {

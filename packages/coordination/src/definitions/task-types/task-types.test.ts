@@ -628,7 +628,7 @@ describe('a malformed type is refused with the code of the document', () => {
     assert.deepEqual(await reasonOf('1', baton.otherAdmin), { reason: 'not_found', skill: 'paint@1' });
   });
 
-  test('of two faults, the first in the documented order is returned', async () => {
+  test('if there are two defects, the first in the documented order is returned', async () => {
     const faults: [string, object][] = [
       ['invalid_task_execution', { execution: 1 }],
       ['invalid_json_schema', { fieldSchema: { type: 1 } }],
