@@ -26,7 +26,7 @@ import { EventStream } from './stream/event-stream.ts';
 export interface CoordinationOptions {
   /** The documented settings (CP_*). */
   env: Readonly<Record<string, string | undefined>>;
-  /** By default to standard output. */
+  /** Logs to standard output by default. */
   log?: Logger;
   /** The process's metrics, if its parts share them. */
   measures?: Measures;

@@ -57,8 +57,8 @@ export function contextOf(tools: Tools, origin: Origin, db: Db, transactional: b
 }
 
 /**
- * Only rules and process instances mark their own changes: a marked event triggers no rule, or is an instance's own
- * event.
+ * Rules and process instances mark their own changes with these correlation ids, and callers can't use them: a marked
+ * event triggers no rule, or belongs to the instance.
  */
 function isReserved(correlationId: string): boolean {
   return correlationId.startsWith('work-rule:') || correlationId.startsWith('process:');

@@ -135,7 +135,7 @@ function serveShared() {
   return shared;
 }
 
-test('baton coordination serve logs the client behind trusted proxies', async () => {
+test('baton coordination serve logs the address of the client behind trusted proxies', async () => {
   const { url, printed } = await serveShared();
   const headers = { authorization: 'Bearer nonsense', 'x-forwarded-for': '1.1.1.1, 203.0.113.9' };
   assert.equal((await fetch(`${url}/api/v1/tasks`, { headers })).status, 401);

@@ -76,7 +76,7 @@ test('a start is refused if the address for LISTEN uses a pooler', async () => {
   await assert.rejects(baton.another({ ...pooled(), CP_DATABASE_LISTEN_URL: pooler.url }), refused);
 });
 
-test('if the role has the settings it starts, and prepares named statements only if allowed', async () => {
+test('if the role has the settings, the service starts, and prepares named statements only if allowed', async () => {
   const unnamed = await baton.another({ ...pooled(), CP_DATABASE_NAMED_STATEMENTS: 'false' });
   assert.equal((await useIt(unnamed.url)).status, 200);
   await unnamed.close();

@@ -68,7 +68,7 @@ export function createAuthenticator(
     log.warn('CP_IAM_ENABLED is false and is ignored: CP_IAM_ISSUER and CP_IAM_JWKS_URL are set');
 
   async function find(credential: string): Promise<Caller> {
-    // The form alone decides which kind of credential it is.
+    // The form alone determines the kind of the credential.
     if (credential.startsWith('cp_')) return enterWithKey(keyReads, db, settings, credential);
     if (/^[^.\s]+\.[^.\s]+\.[^.\s]+$/.test(credential))
       return enterWithToken({ tokens, revocations, bindings }, settings, credential);

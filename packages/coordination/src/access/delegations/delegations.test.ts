@@ -59,7 +59,7 @@ test('its period and permissions are stored as sent', async () => {
   assert.deepEqual([body.startsAt, body.expiresAt], ['2099-01-01T00:00:00.000Z', '2099-01-01T23:00:00.000Z']);
 });
 
-test('it goes from a human to an agent, and ends after its start', async () => {
+test('a delegation is from a human to an agent, and ends after its start', async () => {
   const service = await principal('service');
   refused(await delegate({ humanPrincipalId: newId() }), 404, 'not_found');
   refused(await delegate({ agentPrincipalId: baton.otherAdmin.principalId }), 404, 'not_found');

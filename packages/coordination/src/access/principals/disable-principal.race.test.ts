@@ -44,7 +44,7 @@ test("a disable that runs concurrently with its principal's commands leaves no o
   }
 });
 
-test('of two principals that disable each other, one remains active and the other gets 403 principal_not_active', async () => {
+test('of two principals that disable each other, one remains active and the other is refused as disabled', async () => {
   for (let round = 0; round < byDepth(10, 200); round += 1) {
     const [one, other] = [await baton.actor({ kind: 'human' }), await baton.actor({ kind: 'human' })];
     const startedAt = performance.now();

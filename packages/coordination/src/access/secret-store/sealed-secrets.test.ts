@@ -81,7 +81,7 @@ test('the first key of a file encrypts, and older keys decrypt their own values'
   assert.equal(await get([other, young], later), value);
 });
 
-test('two encryptions of one value have no bytes in common', async () => {
+test('two encryptions of one value differ in both nonce and ciphertext', async () => {
   const [keys, value] = [[newKey()], newValue()];
   await put(keys, newSecret(), value);
   await put(keys, newSecret(), value);

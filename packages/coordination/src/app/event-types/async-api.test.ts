@@ -86,7 +86,7 @@ test('messages of webhooks match the schema of their type, and not that of anoth
   assert.ok(!messageSchema('task.created.cloudevent')({ ...(sent as object), specversion: '0.3' }));
 });
 
-test('GET /asyncapi.json returns it without a credential', async () => {
+test('GET /asyncapi.json returns the document without a credential', async () => {
   const answer = await baton.request('GET', '/asyncapi.json');
   assert.equal(answer.status, 200);
   assert.match(answer.headers.get('content-type') ?? '', /^application\/json/);

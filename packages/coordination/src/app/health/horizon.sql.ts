@@ -2,7 +2,7 @@ import { sql } from '@baton/kernel/database/sql';
 
 export interface HolderRow {
   xid: number;
-  /** Null: a prepared transaction, which has no process. */
+  /** Null for a prepared transaction, which has no process. */
   pid: number | null;
   database: string | null;
   /** Null if the role may not see the transactions of others. */

@@ -3,7 +3,7 @@ import { Timestamp } from '@baton/values/wire';
 
 const HorizonHolder = z
   .strictObject({
-    pid: z.int().nullable().meta({ description: 'Null: a prepared transaction, see pg_prepared_xacts.' }),
+    pid: z.int().nullable().meta({ description: 'Null for a prepared transaction; see pg_prepared_xacts.' }),
     ageSeconds: z.number(),
     database: z.string().nullable(),
   })

@@ -207,7 +207,8 @@ export class EventStream {
 }
 
 /**
- * A stream sends the journal of the tenant that it was opened for, so its credential must still be that principal's.
+ * A stream sends the journal of the tenant that it was opened for, so its credential must still belong to the same
+ * principal.
  * @throws Refusal `invalid_credentials`
  */
 function requireSamePrincipal(now: Caller, before: Caller): void {

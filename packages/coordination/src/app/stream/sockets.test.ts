@@ -1,4 +1,4 @@
-// Many sockets of several tenants in one process. The long proof opens some hundreds; `npm run sockets` opens 10,000
+// Many sockets of several tenants in one process. The long proof opens a few hundred; `npm run sockets` opens 10,000
 // and prints the cost of each.
 
 import assert from 'node:assert/strict';

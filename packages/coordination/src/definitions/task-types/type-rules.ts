@@ -19,7 +19,7 @@ export interface TypeRules {
   /** The publisher; null for the built-in type. */
   readonly createdBy: string | null;
   readonly lifecycle: Lifecycle;
-  /** For the custom fields. */
+  /** The schema of the custom fields. */
   readonly fieldSchema: PreparedSchema;
   /** The type's own acceptance checks. */
   readonly acceptance: readonly AcceptanceCheck[];
