@@ -8,7 +8,7 @@ const known: ReadonlySet<string> = new Set(permissionNames);
 export const PermissionList = z.array(z.string().min(1).max(100)).max(200);
 
 /**
- * Validates permission names: each once, in alphabetical order.
+ * Validates permission names and returns each once, in alphabetical order.
  * @throws Refusal `invalid_permissions` with the unknown names
  */
 export function parsePermissions(names: readonly string[]): Permission[] {

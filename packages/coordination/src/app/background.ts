@@ -65,7 +65,8 @@ export async function openBackground(
 }
 
 /**
- * The maximum number of repetitions of a command for missing decisions: for two permissions on objects of each rule.
+ * The maximum number of repetitions of a command for missing decisions: enough for two permissions on the objects of
+ * each rule.
  */
 const roundsMax = 1000;
 

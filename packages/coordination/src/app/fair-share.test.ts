@@ -29,7 +29,7 @@ after(async () => {
 });
 
 /** While `tasks` is locked, every search of it takes as long as its timeout: the worst possible search. */
-test('40 searches that reach their timeout leave connections to another tenant, and end soon', async () => {
+test('40 searches that reach their timeout leave connections for another tenant, and end soon', async () => {
   assert.equal((await baton.otherAdmin.get('/principals')).status, 200);
   await holder.transaction(async (tx) => {
     await tx.run(sql`lock table tasks in access exclusive mode`);

@@ -5,7 +5,7 @@ import { sql } from '@baton/kernel/database/sql';
 import { sendRequest, startCoordination, type TestCoordination } from '../testing/coordination.ts';
 import { refused } from '../testing/leases.ts';
 
-/** Errors that any request may get without a mistake of its client. See docs/reference/README.md#errors. */
+/** Errors that any request may get through no fault of its client. See docs/reference/README.md#errors. */
 
 let baton: TestCoordination;
 before(async () => {

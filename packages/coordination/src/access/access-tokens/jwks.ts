@@ -19,7 +19,7 @@ export class KeysUnavailableError extends Error {}
 
 export interface SigningKey {
   readonly key: KeyObject;
-  /** The accepted algorithms that the key verifies: those of its type, or the one that it is published for. */
+  /** The accepted algorithms that the key verifies: those of its type, or the one for which it is published. */
   readonly algorithms: readonly string[];
 }
 

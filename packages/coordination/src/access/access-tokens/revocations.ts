@@ -18,7 +18,7 @@ export interface RevocationsOptions {
 /** The list is unavailable, and the token is too old to be accepted without it. */
 export class RevocationsUnavailableError extends Error {}
 
-/** Revocations that identity published while affected access tokens may be valid. */
+/** Revocations published by identity, as long as affected access tokens may be valid. */
 export interface Revocations {
   /** Resolves after the first attempt to read the list; undefined if that attempt has already ended. */
   ready(): Promise<void> | undefined;

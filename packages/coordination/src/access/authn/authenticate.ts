@@ -187,7 +187,7 @@ function refuseToken(error: unknown): never {
 const callers = new WeakMap<EntryRow, WeakMap<TokenClaims, Caller>>();
 
 /**
- * Entry and claims come from caches as identical objects, so the caller of a frequent token is created once.
+ * Entry and claims come from caches as identical objects, so the caller of a frequently used token is created once.
  * @param isJudged whether its permissions need a decision on each request
  */
 function callerOf(entry: EntryRow, claims: TokenClaims, isJudged: boolean): Caller {

@@ -111,7 +111,7 @@ class RememberedEntitlement implements Entitlement {
     return fail('not_entitled', { product: this.#product, feature });
   }
 
-  /** Concurrent callers share one query of the same subject and feature. Undefined if it failed. */
+  /** Concurrent callers share one query of the same subject and feature. Returns undefined if the query failed. */
   #ask(name: string, question: LicenceQuestion): Promise<LicenceDecision | undefined> {
     const running = this.#underWay.get(name);
     if (running !== undefined) return running;

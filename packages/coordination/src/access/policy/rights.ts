@@ -18,7 +18,7 @@ import type { PolicyCounters } from './policy-counters.ts';
 interface NeededObjects {
   readonly type: ResourceType;
   readonly ids: readonly string[];
-  /** Whether the point may list all objects of the type instead of deciding on these. */
+  /** Whether the point may list all objects of the type instead of deciding on these objects. */
   readonly isList: boolean;
 }
 
@@ -165,7 +165,7 @@ export class PolicyRights extends DecidedPermissions {
     return this.#ceiling.has(wanted);
   }
 
-  /** The same decisions for a caller with other scopes: the consequences of a decision by token use them. */
+  /** The same decisions for a caller with other scopes, for the consequences of a decision by token. */
   with(caller: Caller): PolicyRights {
     const rights = new PolicyRights(caller, this.#sources);
     rights.#outcomes = this.#outcomes;

@@ -39,7 +39,7 @@ export const disableEvents = [
 
 /**
  * Disables a principal and ends everything that it has; a repeat changes nothing. Its API keys remain but aren't
- * accepted. The response follows the first batch of its work; the event counts all of it. See
+ * accepted. The response is sent after the first batch of the work; the event counts all of it. See
  * docs/reference/access.md#disable-a-principal.
  * @throws Refusal `not_found`, `principal_kind_not_disableable`, `cannot_disable_self`, `permission_escalation`,
  * `use_agent_retire`

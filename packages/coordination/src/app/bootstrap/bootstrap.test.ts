@@ -172,7 +172,7 @@ test('a malformed body gets 400', async () => {
   }
 });
 
-test('a second run returns 409 already_bootstrapped, and an idempotency key does not repeat the first', async () => {
+test('a second run returns 409 already_bootstrapped, even with the same idempotency key', async () => {
   const url = await start();
   assert.equal((await bootstrap(url, request)).status, 201);
   const { status, body } = await bootstrap(url, request);

@@ -213,7 +213,7 @@ test('the API is listed by topic, beginning with the first steps of an agent', a
   assert.deepEqual(tags, [...new Set(used)]);
 });
 
-test('a page of a listed origin may call and read the headers that clients use; another origin may not', async () => {
+test('a page of a listed origin may call the API and read the headers that clients use; other origins may not', async () => {
   const preflight = (origin: string) =>
     fetch(`${baton.url}/api/v1/tasks`, {
       method: 'OPTIONS',

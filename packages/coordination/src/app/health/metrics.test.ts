@@ -95,7 +95,7 @@ test('active_harness_sessions, active_claims and active_runs count live objects,
   assert.deepEqual(grownOf(await freshGauges()), [0, 0, 0, 0]);
 });
 
-test('claim_takeovers_total counts a dead claim that :claim, :reclaim or work:claim-next replaced, and no refused one', async () => {
+test('claim_takeovers_total counts a dead claim that :claim, :reclaim or work:claim-next replaced, but no refused one', async () => {
   const [first, second] = [await makeWorker(baton), await makeWorker(baton)];
   const reclaim = (id: string) => second.actor.post(`/claims/${id}:reclaim`, { sessionId: second.sessionId });
   const takeOver = async (how: (task: any, claim: any) => Promise<unknown>) => {
@@ -280,7 +280,7 @@ test('the worker is monitored on CP_WORKER_METRICS_PORT: metrics, live and ready
   await assert.rejects(fetch(`${url}/health/live`));
 });
 
-test('the port of the worker requires CP_METRICS_TOKEN, and is not ready without its database', async (t) => {
+test("the worker's monitoring port requires CP_METRICS_TOKEN, and reports not ready without the database", async (t) => {
   const database = await startDatabaseProxy(baton.databaseUrl);
   const { worker, url } = await startWatched({ CP_METRICS_TOKEN: token, CP_DATABASE_URL: database.url });
   t.after(() => worker.close());
