@@ -182,7 +182,7 @@ test('streams are notified of each change of the list that revokes something, an
   });
 });
 
-test('the list is read from next to the key document, unless a setting specifies its address', () => {
+test('the address of the list derives from that of the key document, unless a setting specifies it', () => {
   const urlOf = (given: string, keys: string) =>
     revocationsUrlOf({ CP_IAM_REVOCATIONS_URL: given, CP_IAM_JWKS_URL: keys });
   assert.equal(

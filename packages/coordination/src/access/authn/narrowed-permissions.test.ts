@@ -37,7 +37,7 @@ for (const { scopes, leaves } of columns)
     }
   });
 
-test('if only the caller has a permission, it is sufficient, and another one is not', async () => {
+test('each accepted permission is sufficient without any other, and another permission is not', async () => {
   // These endpoints are excluded, because their required permissions depend on the body.
   const flat = endpoints.filter(
     ({ id, path }) =>

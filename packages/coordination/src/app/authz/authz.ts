@@ -43,8 +43,8 @@ const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 /**
  * Returns for each action whether the caller's rights allow it, and the reason, without performing it. The object's
  * state isn't checked, except for principals.
- * @throws Refusal `unknown_action` for an action that the type doesn't have, `invalid_check` for an id of another form,
- * `policy_unavailable` for all checks when one can't be decided
+ * @throws Refusal `unknown_action` for an action that the type doesn't have, `invalid_check` for a malformed id,
+ * `policy_unavailable` for all checks if one can't be decided
  */
 export async function checkActions(
   context: Context,

@@ -431,7 +431,7 @@ const files: readonly Filing[] = [
   })),
 ];
 
-/** Whether a question is about a workspace or about an object in it; null: about the tenant itself. */
+/** Whether a question is about a workspace or about an object in it; null if it is about the tenant itself. */
 function isAbout({ resource }: ReceivedQuestion, place: string | null): boolean {
   return resource === (place === null ? `tenant:${baton.tenantId}` : `workspace:${place}`);
 }

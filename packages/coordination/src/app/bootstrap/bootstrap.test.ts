@@ -134,7 +134,7 @@ test('an identity that was refused before the bootstrap is admitted immediately 
     );
   assert.equal(await sessions(), 401);
   assert.equal((await bootstrap(url, { ...request, iamBinding })).status, 201);
-  // The second administrator doesn't have `admin`, so this also shows that every permission is granted by name.
+  // A token with these scopes never has `admin`, so this also shows that every permission is granted by name.
   assert.equal(await sessions(), 200);
 });
 
@@ -172,7 +172,7 @@ test('a malformed body gets 400', async () => {
   }
 });
 
-test('a second run returns 409 already_bootstrapped, even with the same idempotency key', async () => {
+test('a second run returns 409 already_bootstrapped', async () => {
   const url = await start();
   assert.equal((await bootstrap(url, request)).status, 201);
   const { status, body } = await bootstrap(url, request);

@@ -105,7 +105,7 @@ test("the actor of an expired lease's event is the caller that detected the expi
   );
 });
 
-test("the cause of a child's actions is its handle on the run that launched it", async () => {
+test('events of a child on the run that launched it have its handle as their cause', async () => {
   const [parent, child] = [await makeWorker(baton), await makeWorker(baton)];
   const finished = await makeFamily(baton, { parent, child });
   await done(child.actor.post(`/runs/${finished.child.run.id}:succeed`));

@@ -411,7 +411,7 @@ describe('a malformed type is refused with the code of the document', () => {
       'invalid_task_execution',
     ],
     [
-      'inputs in form, of an unknown skill',
+      'well-formed inputs for an unknown skill',
       { execution: { ...execution, inputs: { a: '$.customFields.steps[0].name' } } },
       422,
       'invalid_task_execution',
