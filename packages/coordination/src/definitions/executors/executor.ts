@@ -4,7 +4,7 @@ import { principalKinds } from '../../access/principals/principal.ts';
 import { Participant } from '../../organisation/assignments/participant.ts';
 
 /**
- * A principal that can be assigned tasks of a type in a workspace, and the reason
+ * A principal that can be assigned tasks of a type in a workspace, with the reason
  * (docs/reference/definitions.md#executors).
  */
 export const TaskTypeExecutor = z
