@@ -2,7 +2,7 @@ import { sql } from '@baton/kernel/database/sql';
 import type { EntryRow } from './entry.ts';
 
 /**
- * Reads an entry and records its use, once per cache period, because cached entries need no query. It doesn't wait for
+ * Reads an entry and records its use, once per cache period, because cached entries cause no query. It doesn't wait for
  * a command that changes the binding; in that case the use isn't recorded.
  */
 export function findEntry(issuer: string, iamPrincipalId: string) {

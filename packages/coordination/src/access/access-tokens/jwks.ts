@@ -9,7 +9,7 @@ export interface JwksOptions {
   staleAfterMs: number;
   minRefreshIntervalMs: number;
   requestTimeoutMs: number;
-  /** Those that tokens may be signed by; keys that serve none of them are skipped. */
+  /** The keys that may sign tokens; all others are skipped. */
   algorithms: readonly string[];
   log: Logger;
 }
@@ -19,7 +19,7 @@ export class KeysUnavailableError extends Error {}
 
 export interface SigningKey {
   readonly key: KeyObject;
-  /** The accepted algorithms that the key verifies: those of its type, or the one that it is published for. */
+  /** The accepted algorithms that the key verifies: those of its type, or the one for which it is published. */
   readonly algorithms: readonly string[];
 }
 
@@ -36,13 +36,13 @@ export interface Jwks {
 const documentBytesMax = 256 * 1024;
 const keysMax = 50;
 const modulusBitsMin = 2048;
-/** Until the first success it is tried more often: both services may be starting. */
+/** Retries are more frequent until the first success: both services may be starting. */
 const firstPauseMsMax = 1000;
 
 /**
  * Keys are fetched when they are older than `refreshAfterMs`, and at once (but not more often than every
- * `minRefreshIntervalMs`) for a key id that isn't known, which is how a rotation is noticed. One fetch serves everybody
- * who waits for it. While the source is out of reach, known keys serve until `staleAfterMs`.
+ * `minRefreshIntervalMs`) for an unknown key id, which indicates a rotation. Concurrent callers share one fetch. While
+ * the source is unavailable, known keys are used until `staleAfterMs`.
  */
 export function createJwks(options: JwksOptions): Jwks {
   return new CachedJwks(options);

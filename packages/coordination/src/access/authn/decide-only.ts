@@ -11,7 +11,7 @@ import { fail } from '../errors.ts';
  */
 
 const decideScope = 'control-plane:decide';
-/** Everything but administration. */
+/** Everything except administration. */
 const ordinaryScopes = new Set(['control-plane:read', 'control-plane:write']);
 const purposeForm = /^approval:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 const channelForm = /^channel:([A-Za-z0-9._-]{1,100})$/;

@@ -65,15 +65,15 @@ export async function createIamBinding(
   if (known !== undefined) return { binding: await repoint(context, known, grant), isNew: false };
   const binding = await bindNewIdentity(context, grant);
   if (binding !== undefined) return { binding, isNew: true };
-  // It was bound meanwhile in this tenant, or it is bound in another tenant.
+  // The identity was bound meanwhile, in this tenant or in another one.
   const bound = await context.db.row(lockBindingOfIdentity(context.tenantId, identity));
   if (bound?.principal_id !== principalId) return fail('iam_identity_bound_elsewhere');
   return { binding: await repoint(context, bound, grant), isNew: false };
 }
 
 /**
- * Moving an identity from another principal requires `admin`, because it then acts as somebody else. The identity of a
- * registry agent can't be moved.
+ * Moving an identity from another principal requires `admin`, because the identity then acts as another principal. The
+ * identity of a registry agent can't be moved.
  */
 async function repoint(context: Context, known: IamBindingRow, grant: Grant): Promise<IamBinding> {
   const moves = known.principal_id !== grant.principalId;

@@ -76,11 +76,11 @@ export interface Wire {
  */
 export type Send = (path: string, body: unknown, reading?: ResponseFormat) => Promise<unknown>;
 
-/** How a response is parsed. */
+/** The parser for a response. */
 export interface ResponseFormat {
   /** Statuses that mean that the decision point doesn't support the call. */
   readonly absent?: readonly number[];
-  /** The member with a long list: each item is passed to `take`, and `[]` is left in its place. */
+  /** The field with a long list: each item is passed to `take`, and `[]` replaces the list in the parsed response. */
   readonly list?: { readonly name: string; take(item: unknown): void };
 }
 

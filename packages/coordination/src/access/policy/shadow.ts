@@ -20,9 +20,9 @@ const placedMax = 100;
 /** Decides by local permissions and records each check. */
 export class ObservedRights extends DecidedPermissions {
   readonly decidesPerObject = false;
-  /** The decision per permission, so at most as many as there are permissions. */
+  /** The decision per permission; there are at most as many entries as permissions. */
   readonly answers = new Map<Permission, boolean>();
-  /** Additional objects, such as the workspaces in which a command files something. */
+  /** Additional objects, such as the workspaces in which a command files an object. */
   readonly placed = new Map<string, PlacedAnswer>();
 
   allows(wanted: Permission): boolean {

@@ -101,7 +101,7 @@ export const principalsApi = [
     id: 'disablePrincipal',
     method: 'POST',
     path: '/principals/{id}:disable',
-    summary: 'Disable a principal and end everything it has.',
+    summary: 'Disable a principal and end everything that it has.',
     description:
       'Its bindings and delegations are revoked, its sessions closed, its claims released and their runs failed. Disabling a disabled principal changes nothing.',
     permission: 'principals.write',

@@ -9,10 +9,10 @@ export interface SecretName {
   readonly name: string;
 }
 
-/** A change that a command writes into its transaction by `apply`; its content is opaque. */
+/** A change that a command writes in its transaction by `apply`; its content is opaque. */
 export interface SecretChange {
   readonly secret: SecretName;
-  /** `nothing`: an external store already has it. */
+  /** `nothing`: an external store already has the change. */
   readonly row: SealedValue | 'removed' | 'nothing';
   readonly onlyNew: boolean;
 }
@@ -42,9 +42,9 @@ export interface SecretStore {
   delete(secret: SecretName): Promise<SecretChange>;
   /** Writes the change into the table, in the command's transaction; does nothing for an external store. */
   apply(db: Db, change: SecretChange): Promise<void>;
-  /** For outbound requests only: no route returns a value. Outside of any transaction; `db` is the pool. */
+  /** For outbound requests only: no route returns a value. Call it outside of any transaction; `db` is the pool. */
   get(db: Db, secret: SecretName): Promise<string | undefined>;
-  /** Outside of any transaction, like `get`. */
+  /** Call it outside of any transaction, like `get`. */
   exists(db: Db, secret: SecretName): Promise<boolean>;
 }
 
