@@ -98,7 +98,7 @@ async function releaseFirst(
 
 /**
  * Marks a session whose lease has expired as stale, unless others use it at this moment.
- * @returns as `expireSession`
+ * @returns the same as `expireSession`
  */
 export async function expireFreeSession(
   context: Context,

@@ -24,9 +24,7 @@ import {
 } from './release.sql.ts';
 import { releaseClaims } from './release.ts';
 
-/**
- * Why all of a principal's work ends, for the events: it was disabled, or retired as a registry agent.
- */
+/** The reason, for the events, why all work of a principal ends: it was disabled, or retired as a registry agent. */
 export type EndOfPrincipal = 'principal_disabled' | 'agent_retired';
 const endsOfPrincipals: readonly string[] = [
   'principal_disabled',

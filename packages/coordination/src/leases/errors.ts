@@ -21,7 +21,7 @@ export const errors = {
     },
   ),
   child_grant_exceeded: forbidden(
-    'The grant of the launched run does not cover this.',
+    'The grant of the launched run does not cover this request.',
     'Stay within the grant. The parent run can launch another child with `details.required`.',
   ),
   child_handle_revoked: conflict(
@@ -42,7 +42,7 @@ export const errors = {
   ),
   unsafe_child_result: invalid(
     'The result of a launched run contains a transcript, credentials or a path of one machine.',
-    'Remove what `details` names; pass files as artifacts.',
+    'Remove the content described in `details`; pass files as artifacts.',
   ),
   session_expired: conflict(
     'The lease of the session has expired.',

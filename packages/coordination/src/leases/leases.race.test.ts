@@ -153,7 +153,7 @@ test('heartbeats of a claim and of its session while the session closes leave ne
   }
 });
 
-test('simultaneous heartbeats that find their session over record it once', async () => {
+test('simultaneous heartbeats that find their session expired record its end once', async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const sessionId = await openSession(worker.actor);
     const { claim } = await held({ ...worker, sessionId });
@@ -167,7 +167,7 @@ test('simultaneous heartbeats that find their session over record it once', asyn
   }
 });
 
-test('touches of a session whose delegation has ended close it once', async () => {
+test('concurrent uses of a session whose delegation has ended close it once', async () => {
   const human = await baton.actor({ kind: 'human' });
   for (let round = 0; round < byDepth(10, 200); round += 1) {
     const delegationId = await delegate(human, worker.actor, baton);
@@ -181,7 +181,7 @@ test('touches of a session whose delegation has ended close it once', async () =
       claimBy({ ...worker, sessionId }, free.id),
     ]);
     for (const answer of answers) assert.equal(answer.status, 409, JSON.stringify(answer.body));
-    // Those that met the session under a task's lock don't wait for it: one touch more ends it for certain.
+    // Commands that use the session under a task's lock don't wait for it; one more heartbeat is certain to end it.
     await worker.actor.post(`/sessions/${sessionId}:heartbeat`);
     const types = (await eventsOf(baton, sessionId)).map(({ type }) => type);
     assert.deepEqual(types, ['session.opened', 'session.closed']);
@@ -271,7 +271,7 @@ test('a start of a run at the instant of a take-over belongs to the old claim or
   }
 });
 
-test('a run ends once, however many end it at once', async () => {
+test('a run ends once, however many requests end it concurrently', async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const { run } = await running();
     const end = (verb: string, by = worker.actor) => by.post(`/runs/${run.id}:${verb}`);
@@ -286,7 +286,7 @@ test('a run ends once, however many end it at once', async () => {
   }
 });
 
-test('claims of tasks that wait for each other, and their completions, overtake no blocker', async () => {
+test('a task is never claimed before the completion of its blocker, even in a race of the two', async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const [first, second] = [await makeTask(baton), await makeTask(baton)];
     await done(

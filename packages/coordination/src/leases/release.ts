@@ -37,7 +37,9 @@ export async function releaseClaims(
   return released;
 }
 
-/** The same without the events, for a command that writes others before them: `noteReleased` must follow for each. */
+/**
+ * The same without the events, for a command that writes other events first: it must then call `noteReleased` for each.
+ */
 export async function endClaims(
   { db, tenantId }: Context,
   claimIds: readonly string[],

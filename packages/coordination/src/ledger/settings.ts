@@ -10,7 +10,7 @@ export const settings = {
   }),
   CP_OUTBOX_ENABLED: flag({
     default: true,
-    doc: 'Whether events are also written to the outbox for delivery to sinks. Without CP_SINKS_FILE nothing needs that, and false saves a row per event.',
+    doc: 'Whether events are also written to the outbox for delivery to sinks. Without CP_SINKS_FILE this is unnecessary, and false saves a row per event.',
   }),
   CP_OUTBOX_BATCH_SIZE: integer({
     default: 50,
@@ -48,7 +48,7 @@ export const settings = {
     min: 1,
     max: 31_536_000,
     unit: seconds,
-    doc: 'How long the record of a dropped delivery is stored; until then a repeated drop is a no-op.',
+    doc: 'The time for which the record of a dropped delivery is stored; until then a repeated drop is a no-op.',
   }),
   CP_JOURNAL_RETENTION_MIN_AGE_SECONDS: integer({
     default: 2_592_000,

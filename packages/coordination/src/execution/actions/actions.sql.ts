@@ -8,7 +8,7 @@ export interface UsedAmounts {
   inputTokens: number | null;
   outputTokens: number | null;
   costMicros: number | null;
-  /** Null without costs. */
+  /** Null if there are no costs. */
   currency: string | null;
 }
 

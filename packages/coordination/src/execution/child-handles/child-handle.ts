@@ -69,7 +69,9 @@ export const LaunchedChild = z
 export type LaunchedChild = z.infer<typeof LaunchedChild>;
 
 const word = z.string().max(queryWordCharactersMax);
-/** A schema limit far above the allowed number of rights, which is refused with its own code. */
+/**
+ * A schema limit far above the allowed number of rights. A list between the two limits is refused with its own code.
+ */
 const names = z.array(word).max(1000).nullish();
 
 const { title, description, priority, workspaceId, ownerId, assigneeId } = NewTask.shape;

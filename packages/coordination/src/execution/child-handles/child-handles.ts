@@ -58,7 +58,7 @@ export async function listChildHandles(
   return { items, nextCursor, hasMore };
 }
 
-/** A cursor belongs to its run. */
+/** A cursor is only valid for its run. */
 function positionOf(cursor: string, runId: string) {
   if (!cursor.startsWith(cursorPrefix)) fail('invalid_cursor');
   const forms = ['uuid', 'timestamp', 'uuid'] as const;

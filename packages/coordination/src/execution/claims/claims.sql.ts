@@ -165,7 +165,7 @@ export function listOfClaims(tenantId: string, filter: ClaimFilter): SeenList<Cl
 function findClaims(tenantId: string, filter: ClaimFilter, page: Page): PageQuery<ClaimRow> {
   const found = matching(build.selectFrom('claims').selectAll().where('tenant_id', '=', tenantId), filter);
   if (filter.status !== undefined || filter.task_id !== undefined) return pageQuery(found, newestFirst, page);
-  // The indexes on claims, and on those of a session, start with the status.
+  // The indexes for a tenant's claims and for a session's claims start with the status.
   const parts = claimStatuses.map((status) => found.where('status', '=', status));
   return mergedPageQuery(parts, newestFirst, page);
 }

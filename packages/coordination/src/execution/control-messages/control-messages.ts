@@ -153,7 +153,7 @@ export async function listControlMessages(
   return { items, nextCursor, hasMore: found.length > limit };
 }
 
-/** A cursor belongs to its run. */
+/** A cursor is only valid for its run. */
 function seqOf(cursor: string, runId: string): number {
   if (!cursor.startsWith(cursorPrefix)) fail('invalid_cursor');
   const position = decodeCursor('control-messages', cursor.slice(cursorPrefix.length), ['uuid', 'integer']);

@@ -49,7 +49,7 @@ export function lockTask(tenantId: string, taskId: string) {
     select id from tasks where id = ${taskId} and tenant_id = ${tenantId} for no key update`;
 }
 
-/** Locks those of the tasks that are not locked. */
+/** Locks those tasks that no other transaction has locked. */
 export function lockFreeTasks(tenantId: string, taskIds: readonly string[]) {
   return sql<{ id: string }>`
     select id from tasks where id = any (${taskIds}::uuid[]) and tenant_id = ${tenantId}

@@ -16,7 +16,8 @@ export const manifestsApi = [
     method: 'GET',
     path: '/runs/{id}/harness-manifest',
     summary: 'Read the configuration of a run.',
-    description: 'The newest version by default. Runs older than manifests have none.',
+    description:
+      'The newest version by default. Runs that started before manifests were introduced have none.',
     permission: 'tasks.read',
     params,
     query: { version: queryInteger(1, 2_147_483_647).optional() },

@@ -124,7 +124,7 @@ function codeOf(reason: string): string {
 }
 
 function describeEnd({ failed_attempts: failures }: TaskRow, reason: string, isOnHold: boolean): string {
-  const attempts = failures === 1 ? 'The last attempt' : `${failures} attempts in a row`;
+  const attempts = failures === 1 ? 'The last attempt' : `${failures} consecutive attempts`;
   const next = isOnHold
     ? 'Move the task to another status to allow another attempt.'
     : 'The task is no longer available. Use :make-available to allow another attempt.';

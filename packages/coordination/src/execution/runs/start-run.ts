@@ -100,8 +100,8 @@ function checkRequest(request: RunRequest): void {
 }
 
 /**
- * A registered agent must name its current revision, and other principals must not. The statement that starts the run
- * checks that the revision is the agent's own.
+ * A registered agent must specify its current revision, and other principals must not. The statement that starts the
+ * run checks that the revision is the agent's own.
  */
 function requireRevision({ caller }: Context, { agentRevisionId }: RunRequest): void {
   if (caller.agentId == null && agentRevisionId != null) fail('agent_revision_mismatch', { agentRevisionId });
@@ -155,7 +155,7 @@ function runStart(
   });
 }
 
-/** The caller as named in a manifest. The statement adds the session. */
+/** The caller as recorded in a manifest. The statement adds the session. */
 function identityOf({ tenantId, principalId, kind, iamPrincipalId, permissions }: Caller) {
   return { tenantId, principalId, kind, iamPrincipalId, permissions: [...permissions].sort() };
 }

@@ -42,7 +42,7 @@ export const sessionsApi = [
     path: '/sessions',
     summary: 'List sessions, newest first.',
     description:
-      'A person whose bindings show `members` only sees their own sessions, and sessions whose claims (at most ' +
+      'A person with the visibility `members` sees only their own sessions, and sessions whose claims (at most ' +
       '1,000) ' +
       'and registered agent are all in visible workspaces.',
     permission: 'sessions.manage',

@@ -164,7 +164,7 @@ test('a heartbeat at the instant of the sweep either keeps its claim or finds it
     const { status } = await done(worker.actor.get(`/claims/${claim.id}`));
     const held = await done(worker.actor.get(`/tasks/${task.id}`));
     const kept = answers.some((answer) => answer.status === 200);
-    assert.equal(status, kept ? 'active' : status, 'a beaten claim is not swept');
+    assert.equal(status, kept ? 'active' : status, 'a claim with a successful heartbeat is not swept');
     assert.equal(held.activeClaimId, status === 'active' ? claim.id : null);
     const expired = (await eventsOf(baton, claim.id)).length;
     assert.equal(expired, status === 'stale' ? 1 : 0);

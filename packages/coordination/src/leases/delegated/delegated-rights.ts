@@ -30,8 +30,8 @@ export async function delegatedRights({ db, tenantId, caller, settings }: Contex
 }
 
 /**
- * Limits objects that the caller creates outside of any session, and which outlive sessions: by the delegations of all
- * its current sessions.
+ * Limits objects that the caller creates outside any session, which outlive sessions: by the delegations of all its
+ * current sessions.
  * @throws Refusal `permission_denied` with a delegation that lacks the permission
  */
 export async function requireStandingRights(

@@ -12,7 +12,7 @@ export interface CancelledCallRow {
   was_running: boolean;
 }
 
-/** Locks the live invocations in the order of their ids, ends them, and wakes those who wait for one. */
+/** Locks the live invocations in the order of their ids, ends them, and notifies requests that wait for one. */
 export function updateCallsToCancelled(
   tenantId: string,
   ids: readonly string[],

@@ -24,9 +24,9 @@ export interface EventFilter {
   readonly entityType: string | null;
   readonly entityId: string | null;
   readonly actorId: string | null;
-  /** Only events filed in this workspace, or in one of its present descendants. */
+  /** Only events filed in this workspace, or in one of its current descendants. */
   readonly workspaceId: string | null;
-  /** Only events that this person sees. */
+  /** Only events that this person can see. */
   readonly viewerId: string | null;
 }
 
@@ -43,18 +43,17 @@ export interface PageBounds {
 }
 
 // Floor, horizon and events are read in one statement, hence in one snapshot: everything below that snapshot's horizon
-// is visible to it, and neither a prune nor an archiving can intervene: an event is in one of the two tables. The
-// horizon is the current one each time, without a round trip. The server and the position are checked in it too: behind
-// a pooler the server may change between any two statements. The archive is not read if it has nothing after the
+// is visible to it, and neither a prune nor an archiving can intervene. An event is in exactly one of the two tables.
+// The horizon is the current one each time, without a round trip. The server and the position are checked in it too:
+// behind a pooler the server may change between any two statements. The archive is not read if it has nothing after the
 // position. Each table is ordered and limited by itself: without that, all of both was read and sorted for one page (60
 // s with 10,000,000 events). Each is scanned only as far as it reaches: the index keeps moved and deleted rows until
-// the next vacuum.
-//
-// A session is filed in no workspace, and its events name clients that may work in hidden ones. A person with limited
-// visibility gets the events of their own sessions and of those opened for them. Others are excluded: whether
-// `sees_session` shows one depends on all its claims, and reading these for each of 50,000 events takes too long.
+// the next vacuum.  A session is filed in no workspace, and its events name clients that may work in hidden ones. A
+// person with limited visibility gets the events of their own sessions and of those opened for them. Others are
+// excluded: whether `sees_session` shows one depends on all its claims, and reading these for each of 50,000 events
+// takes too long.
 
-/** The maximum number of events of one read, and one more that shows whether there are others. */
+/** The maximum number of events of one read, plus one that shows whether more follow. */
 export const pageRowsMax = 1001;
 
 /**
@@ -237,7 +236,7 @@ export function findScanEndForward({ tenantId, from, afterSequence, scanMax }: P
     where f.tenant_id = ${tenantId}`;
 }
 
-/** After a prune in between, fewer events remain than were skipped: then nothing remains before these. */
+/** After a prune in between, fewer events remain than were skipped: then no events remain before these. */
 export function findScanEndBackward({ tenantId, from, scanMax }: PageBounds, horizon: number) {
   return sql<JournalPosition>`
     select e.position, e.sequence
@@ -274,8 +273,8 @@ export function findNewest({ tenantId, from, afterSequence }: PageBounds, horizo
 }
 
 /**
- * The position from which a reader of another history continues: after the last event that both can have. Behind the
- * horizon that is the newest one up to its position, because later writes are in later epochs. Above the horizon the
+ * The position from which a reader of another history continues: after the last event that both can have. Below the
+ * horizon, that is the newest event up to its position, because later writes are in later epochs. Above the horizon the
  * current epoch itself may differ, so everything is read again.
  */
 export function findCommonEvent({ tenantId, from }: PageBounds, horizon: number) {

@@ -11,8 +11,8 @@ export interface Listing {
 }
 
 /**
- * The newest deliveries first, by the indexes of pending and of dead deliveries. A delivery has at least one event, so
- * as many deliveries as the page has rows are enough, with all others of their places.
+ * Newest deliveries first, by the indexes of pending and of dead deliveries. Since a delivery has at least one event,
+ * it is enough to read as many deliveries as the page has rows, and all others with the same places.
  */
 export function findUndelivered({ tenantId, status, after, rowsMax }: Listing) {
   return sql<UndeliveredRow>`

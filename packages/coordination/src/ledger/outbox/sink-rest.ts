@@ -3,7 +3,9 @@ const failuresMax = 100;
 const shortlyMs = 10_000;
 /** The maximum number of counters of each kind; a failure beyond it is counted for the sink alone. */
 const lanesMax = 1000;
-/** A statement skips at most so many tenants; deliveries of further paused tenants are claimed and returned. */
+/**
+ * The maximum number of tenants that a statement skips; deliveries of further paused tenants are claimed and returned.
+ */
 const passedOverMax = 100;
 
 /** The tenant and type of a delivery. */

@@ -20,7 +20,7 @@ export type UndeliveredEvent = z.infer<typeof UndeliveredEvent>;
 export const Status = z.enum(['pending', 'dead']);
 export type Status = z.infer<typeof Status>;
 
-const reason = z.string().min(1).max(500).meta({ description: 'Why, for the journal.' });
+const reason = z.string().min(1).max(500).meta({ description: 'The reason, for the journal.' });
 export const OutboxRedrive = z
   .strictObject({ reason: reason.default('operator_redrive') })
   .meta({ id: 'OutboxRedrive' });
@@ -53,8 +53,8 @@ export function undeliveredEventOf(row: UndeliveredRow): UndeliveredEvent {
 type DeliveryPlace = Pick<UndeliveredRow, 'place' | 'sequence'>;
 
 /**
- * The id of an event's delivery: a UUID of version 8, of the delivery's place (48 bits) and the event's sequence (60
- * bits). It doesn't change when the delivery is split, and needs no row or index of its own.
+ * The id of an event's delivery: a UUID of version 8 that encodes the delivery's place (48 bits) and the event's
+ * sequence (60 bits). It doesn't change when the delivery is split, and needs no row or index of its own.
  */
 export function deliveryIdOf({ place, sequence }: DeliveryPlace): string {
   const [high, low] = [place.toString(16).padStart(12, '0'), sequence.toString(16).padStart(15, '0')];

@@ -20,7 +20,7 @@ export const RetentionBody = z
       .min(1)
       .max(eventsPerCallMax)
       .optional()
-      .meta({ description: 'The most events, the oldest first.' }),
+      .meta({ description: 'The maximum number of events, oldest first.' }),
   })
   .meta({ id: 'JournalRetention' });
 export type RetentionBody = z.output<typeof RetentionBody>;

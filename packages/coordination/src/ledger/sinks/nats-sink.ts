@@ -28,7 +28,7 @@ const reconnectWaitMs = 1000;
 
 /**
  * Publishes each event to JetStream and waits until a stream has stored it. `Nats-Msg-Id` is the event's id, so that a
- * stream drops repeats inside of its duplicate window. The subject is `<prefix>.<tenantId>.<type>`. If one of the
+ * stream drops repeats within its duplicate window. The subject is `<prefix>.<tenantId>.<type>`. If one of the
  * addresses begins with tls:, every server must offer TLS.
  */
 export function openNatsSink({ servers, subjectPrefix, ...target }: NatsTarget): Sink {
