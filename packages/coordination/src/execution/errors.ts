@@ -5,7 +5,7 @@ import { errors as lowerErrors } from '../work/errors.ts';
 /** The error codes of this layer and of those below it: status, when a client receives the code, what to do. */
 export const errors = {
   delegation_required: forbidden(
-    'The caller has no active delegation of that person.',
+    'The caller has no active delegation from that person.',
     'Have the person create a delegation to the agent (`POST /delegations`), or open the session without `onBehalfOf`.',
   ),
   session_owner_mismatch: forbidden(
@@ -14,7 +14,7 @@ export const errors = {
   ),
   run_holder_mismatch: forbidden(
     'The run belongs to another principal.',
-    "Call as the principal that started the run. To stop somebody else's run, use `POST /runs/{id}:request-cancel`.",
+    "Call as the principal that started the run. To stop another principal's run, use `POST /runs/{id}:request-cancel`.",
   ),
   claim_expired: conflict(
     'The lease of the claim has expired.',
@@ -30,7 +30,7 @@ export const errors = {
   ),
   session_not_active: conflict(
     'The session is closed or stale.',
-    'Open a new session. `details.status` is the final status of this one.',
+    'Open a new session. `details.status` is the final status of the old one.',
   ),
   run_already_active: conflict(
     'The task already has a running run.',
@@ -153,7 +153,7 @@ export const errors = {
     'Send `applied`, `rejected` or `superseded`.',
   ),
   unsafe_control_payload: invalid(
-    'The message contains a transcript, credentials or a path of one machine.',
+    'The message contains a transcript, credentials or a machine-specific path.',
     'Remove it from `details.field`; describe the instruction in words.',
   ),
   task_not_runnable: invalid(
@@ -185,7 +185,7 @@ export const errors = {
     },
   ),
   unsafe_handoff_payload: invalid(
-    'The handoff contains a transcript, credentials or a path of one machine.',
+    'The handoff contains a transcript, credentials or a machine-specific path.',
     'Remove the content described in `details`: the next executor runs on another machine. Refer to files by artifacts or commits.',
   ),
   invalid_checkpoint: invalid(
@@ -197,7 +197,7 @@ export const errors = {
     },
   ),
   invalid_action: invalid(
-    'The name of the action does not have 1 to 200 characters, or its cost has an unknown or another currency.',
+    'The name of the action does not have 1 to 200 characters, or its cost has an unknown or wrong currency.',
     'Correct `details.field`. A run has one currency: that of its budget, or of its first cost.',
     {
       refused: 'POST /runs/{id}/actions {"action":"build","usage":{"costMicros":1200,"currency":"euro"}}',

@@ -34,7 +34,7 @@ const endsOfPrincipals: readonly string[] = [
 /** The endings of one round of a worker. */
 export const findDueEndings = (after: QueuePosition) => findEndings(after, endingBatchMax);
 
-/** One of the sessions or claims that an ending is to end. */
+/** A session or claim that an ending must end. */
 export interface EndingPart {
   readonly kind: 'session' | 'claim';
   readonly id: string;
@@ -105,7 +105,7 @@ async function releaseFor(
   return released.length;
 }
 
-/** The sessions and claims of an ending's batch, so that after its failure each can be tried alone; changes nothing. */
+/** The sessions and claims of an ending's batch, so that after its failure each can be tried alone; read-only. */
 export async function findEndingParts(
   { db, tenantId }: Context,
   endingId: string,

@@ -5,7 +5,7 @@ import { errors as lowerErrors } from '../service/errors.ts';
 /** The codes of this layer and of those below it. */
 export const errors = {
   unsupported_cursor_version: invalid(
-    'The cursor has the format of another version.',
+    'The cursor has the format of another version of the service.',
     'Use a cursor that this release returned, or start again without one.',
   ),
   cursor_below_journal_floor: invalid(

@@ -35,7 +35,7 @@ export const settings = {
     default: 2,
     min: 1,
     unit: seconds,
-    doc: 'The first delay after a failed delivery; it doubles.',
+    doc: 'The first delay after a failed delivery; it doubles with each further failure.',
   }),
   CP_OUTBOX_BACKOFF_MAX_SECONDS: integer({
     default: 300,
@@ -54,7 +54,7 @@ export const settings = {
     default: 2_592_000,
     max: 100_000_000_000,
     unit: seconds,
-    doc: 'The minimum age at which an event may be archived or pruned, unless the request gives another.',
+    doc: 'The minimum age at which an event may be archived or pruned, unless the request specifies another.',
   }),
   CP_JOURNAL_ARCHIVE_INTERVAL_SECONDS: integer({
     default: 0,

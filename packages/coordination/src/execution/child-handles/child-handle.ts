@@ -62,7 +62,7 @@ export const ChildHandlePage = z
   .meta({ id: 'ChildHandlePage' });
 export type ChildHandlePage = z.infer<typeof ChildHandlePage>;
 
-/** `handleToken` is shown once. It identifies the handle and grants nothing. */
+/** `handleToken` is shown once. It identifies the handle and grants no rights. */
 export const LaunchedChild = z
   .strictObject({ childHandle: ChildHandle, childTask: Task, handleToken: z.string().nullable() })
   .meta({ id: 'LaunchedChild' });
@@ -89,7 +89,7 @@ export const NewChild = z
     assigneeId,
     grant: z
       .strictObject({ permissions: names, capabilities: names, skills: names })
-      .meta({ id: 'ChildGrantRequest', description: 'Omitted kinds are inherited; `[]` grants nothing.' })
+      .meta({ id: 'ChildGrantRequest', description: 'Omitted kinds are inherited; `[]` grants no rights.' })
       .nullish(),
     cancellationPolicy: word.default('cascade_cooperative'),
     expiresInSeconds: z.int().default(604_800),

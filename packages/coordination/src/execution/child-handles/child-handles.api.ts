@@ -109,7 +109,7 @@ export const childHandlesApi = [
     description:
       'For the principal of the run that launched it, or with `claims.manage`. No further run of the child can ' +
       'start; ' +
-      'with `cancelChild`, its active run gets a cancel request. Repeating the call changes nothing.',
+      'with `cancelChild`, its active run gets a cancel request. Repeating the call has no effect.',
     params,
     ...revocation,
     handle: ({ params: { id: handleId }, body }, context) => revokeChildHandle(context, { handleId }, body),

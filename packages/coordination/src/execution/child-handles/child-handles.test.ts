@@ -515,7 +515,7 @@ describe('GET /child-handles/{idOrToken}', () => {
 });
 
 describe('POST /child-handles/{id}:revoke', () => {
-  test('is allowed for the launching run and for managers of claims; repeating it changes nothing', async () => {
+  test('is allowed for the launching run and for managers of claims; repeating it has no effect', async () => {
     const { run } = await makeRun(baton, worker);
     const { childHandle } = await done(launch(worker, run.id), 201);
     await refused(

@@ -385,7 +385,7 @@ describe('POST /runs/{id}:request-cancel', () => {
   const request = (runId: string, body?: object, by: Actor = worker.actor) =>
     by.post(`/runs/${runId}:request-cancel`, body);
 
-  test('records the request on the run and adds a control message; repeating it changes nothing', async () => {
+  test('records the request on the run and adds a control message; repeating it has no effect', async () => {
     const { run, task } = await makeRun(baton, worker);
     const asked = await done(request(run.id, { reason: 'enough' }, manager));
     assert.deepEqual(

@@ -100,7 +100,7 @@ async function storedMessage(
 
 /**
  * Requests that a running run stop by itself (docs/reference/actions-and-usage.md#request-a-cancel-without-a-message).
- * Repeating it changes nothing.
+ * Repeating it has no effect.
  * @throws Refusal `not_found`, `permission_denied`, `unsafe_control_payload`, `secret_material_rejected`,
  * `run_not_active`
  */

@@ -43,8 +43,8 @@ export const manifestsApi = [
     summary: 'Compile the manifest of a run again, with the declarations of its harness.',
     description:
       'Requires the live claim of the run. Omitted sections are unchanged. From the first compilation on, ' +
-      '`projectPolicy` contains the policy of the projects above the task. 201 for a new version, 200 if nothing ' +
-      'changed. Unknown fields are ignored. An Idempotency-Key is recommended.',
+      '`projectPolicy` contains the policy of the projects above the task. Returns 201 for a new version, 200 ' +
+      'if nothing changed. Unknown fields are ignored. An Idempotency-Key is recommended.',
     permission: 'tasks.claim',
     params,
     body: ManifestCompilation,

@@ -88,7 +88,7 @@ export const sessionsApi = [
     method: 'POST',
     path: '/sessions/{id}:close',
     summary: 'Close a session and release its claims.',
-    description: 'For its owner, or with `sessions.manage`. Closing a closed session changes nothing.',
+    description: 'For its owner, or with `sessions.manage`. Closing a closed session has no effect.',
     permission: ['sessions.open', 'sessions.manage'],
     params,
     body: z.strictObject({}).meta({ id: 'SessionClose' }),

@@ -207,7 +207,7 @@ test('a heartbeat refuses another principal, an unknown session, a closed one an
   assert.deepEqual(closed, { sessionId: session.id, status: 'closed' });
 });
 
-test('close returns the closed session, and a repeat changes nothing and emits no event', async () => {
+test('close returns the closed session, and a repeat has no effect and emits no event', async () => {
   const session = await open(agent);
   const closed = await agent.post(`/sessions/${session.id}:close`, {});
   assert.equal(closed.status, 200);

@@ -97,7 +97,7 @@ test('a disable returns after the first 100 claims; the worker releases the othe
   const [closed] = (await eventsOf(baton, worker.sessionId)).slice(-1);
   assert.deepEqual(closed?.payload, { releasedClaims: claimsCount, reason: 'principal_disabled' });
 
-  // Work that it starts after it was enabled again remains.
+  // Work that it starts after being enabled again is kept.
   await done(baton.admin.post(`/principals/${id}:enable`));
   const identity = {
     issuer: baton.issuer.issuer,

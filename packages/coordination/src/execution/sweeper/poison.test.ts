@@ -251,7 +251,7 @@ test('100 endings that cannot be finished do not block the next one', async (t) 
   await finish();
 });
 
-/** By a process without cached state. */
+/** Run them in a process without cached state. */
 async function finish(): Promise<void> {
   const endings = finishEndings(worker.tools);
   while ((await baton.pool.row(sql`select id from endings`)) !== undefined) await endings.run();

@@ -53,7 +53,7 @@ export function parseLegacySequence(text: string): LegacyPosition {
 
 /**
  * The position before which everything is committed: a client that reads the state and then the journal from here
- * misses nothing. Select `horizon`, `journal_horizon()`, in the statement that reads the state or before it, never
+ * misses no change. Select `horizon`, `journal_horizon()`, in the statement that reads the state or before it, never
  * after it.
  */
 export function cursorAtHorizon(horizon: number): string {

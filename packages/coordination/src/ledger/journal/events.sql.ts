@@ -45,13 +45,14 @@ export interface PageBounds {
 // Floor, horizon and events are read in one statement, hence in one snapshot: everything below that snapshot's horizon
 // is visible to it, and neither a prune nor an archiving can intervene. An event is in exactly one of the two tables.
 // The horizon is the current one each time, without a round trip. The server and the position are checked in it too:
-// behind a pooler the server may change between any two statements. The archive is not read if it has nothing after the
-// position. Each table is ordered and limited by itself: without that, all of both was read and sorted for one page (60
-// s with 10,000,000 events). Each is scanned only as far as it reaches: the index keeps moved and deleted rows until
-// the next vacuum.  A session is filed in no workspace, and its events name clients that may work in hidden ones. A
-// person with limited visibility gets the events of their own sessions and of those opened for them. Others are
-// excluded: whether `sees_session` shows one depends on all its claims, and reading these for each of 50,000 events
-// takes too long.
+// behind a pooler the server may change between any two statements. The archive is not read if it has no event after
+// the position. Each table is ordered and limited separately: otherwise PostgreSQL read and sorted both tables whole
+// for one page (60 s with 10,000,000 events). Each is scanned only as far as it reaches: the index keeps moved and
+// deleted rows until the next vacuum.
+//
+// A session is filed in no workspace, and its events name clients that may work in hidden ones. A person with limited
+// visibility gets the events of their own sessions and of those opened for them. Others are excluded: whether
+// `sees_session` shows one depends on all its claims, and reading these for each of 50,000 events takes too long.
 
 /** The maximum number of events of one read, plus one that shows whether more follow. */
 export const pageRowsMax = 1001;

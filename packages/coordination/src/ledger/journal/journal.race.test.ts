@@ -57,7 +57,7 @@ async function createTask(url: string): Promise<void> {
   const response = await fetch(`${url}/api/v1/tasks`, {
     method: 'POST',
     headers: { authorization: `Bearer ${actor.token}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ title: 'written beside many' }),
+    body: JSON.stringify({ title: 'written concurrently' }),
   });
   assert.equal(response.status, 201, await response.text());
 }

@@ -38,7 +38,7 @@ export interface Room extends Which {
 /**
  * Claims due deliveries for `lockSeconds`: no transaction is open during the delivery, and those of a crashed worker
  * become due again.
- * @param afterPlace where to begin among new deliveries
+ * @param afterPlace the place after which new deliveries are claimed
  */
 export function takeDue(
   sink: string,

@@ -51,7 +51,7 @@ export function findUndelivered({ tenantId, status, after, rowsMax }: Listing) {
 
 export type LockedRow = UndeliveredRow & { lead: number; events: number; is_dropped: boolean };
 
-/** Locks the delivery of the event; no row when there is none. */
+/** Locks the delivery of the event; returns no row if there is none. */
 export function lockUndelivered(tenantId: string, place: number, sequence: number) {
   return sql<LockedRow>`
     with locked as materialized (

@@ -23,8 +23,8 @@ export interface Distribution {
  * other workers have locked are skipped. If a sink has several filters, the event is moved if one of them matches:
  * workers that are not restarted yet have the old one. A filter that no worker has declared for ten minutes counts only
  * if the sink has no other.
- * @param afterSequence where to begin: earlier rows are mostly deleted, but stay in the index while any old transaction
- * of the cluster is open
+ * @param afterSequence the row after which to start: earlier rows are mostly deleted, but stay in the index while any
+ * old transaction of the cluster is open
  */
 export function moveToSinks({ rowsMax, eventsMax }: Distribution, afterSequence: number) {
   return sql<ScannedRow>`
@@ -68,7 +68,7 @@ export function deleteDiscarded(sinks: readonly string[], rowsMax: number) {
     select count(*) as deleted, coalesce(sum(events), 0) as events from gone`;
 }
 
-/** Deletes deliveries that were dropped that long ago. */
+/** Deletes deliveries that were dropped at least that long ago. */
 export function deleteDropped(ageSeconds: number, rowsMax: number) {
   return sql`
     delete from outbox_deliveries where ctid = any (array(

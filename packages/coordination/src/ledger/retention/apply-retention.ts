@@ -11,7 +11,7 @@ const settlingMsMax = 5000;
 const tenantsMax = 20;
 
 /**
- * Runs a retention command, then moves or deletes the rows it decided on, in batches: each its own transaction, so that
+ * Runs a retention command, then moves or deletes the selected rows in batches, each in its own transaction, so that
  * readers and writers don't wait for all of them. After the timeout, or a crash, the worker continues.
  */
 export async function applyRetention({

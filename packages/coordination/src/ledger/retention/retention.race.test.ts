@@ -83,7 +83,7 @@ async function consume(
   return seen;
 }
 
-/** Counts responses: one that was lost in a kill isn't counted. */
+/** Counts responses; a response lost because of a kill isn't counted. */
 async function putAway(
   operator: Actor,
   verb: 'archive' | 'prune',

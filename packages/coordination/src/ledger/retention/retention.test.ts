@@ -213,7 +213,7 @@ test('no event is removed that the slowest consumer has not confirmed', async ()
   assert.equal((await prune({ beforeSeconds: 0 })).pruned, 1);
 });
 
-test('nothing is archived from the first undelivered event or dead letter on', async () => {
+test('no event is archived from the first undelivered event or dead letter onwards', async () => {
   const ids = await write(4);
   const wait = (id: string | undefined, deadAt: string | null) =>
     baton.pool.run(sql`

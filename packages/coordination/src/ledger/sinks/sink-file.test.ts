@@ -26,7 +26,7 @@ const webhook = {
 };
 const nats = { name: 'bus', type: 'nats', servers: ['nats://127.0.0.1:4222'] };
 
-test('secrets come from the environment and from files beside the sinks, and filters become patterns', async () => {
+test('secrets come from the environment and from files next to the sinks file, and filters become patterns', async () => {
   const tenant = '00000000-0000-4000-8000-000000000001';
   const [hook, bus, log] = await read({
     sinks: [
@@ -56,7 +56,7 @@ for (const [what, document, sentence] of [
     /sinks\[0\]\.secrets\[0\]: Invalid input\.$/,
   ],
   [
-    'a wrong name',
+    'an invalid name',
     { sinks: [{ name: 'A b', type: 'log' }] },
     /sinks\[0\]\.name: must consist of lower-case letters/,
   ],
