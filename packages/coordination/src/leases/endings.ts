@@ -142,7 +142,7 @@ export async function endPart(context: Context, endingId: string, { kind, id }: 
   return (await endSession(context, id, ending.reason, { claimsMax: 0 })) === undefined ? 0 : 1;
 }
 
-/** Whether anything is left that another transaction has locked. */
+/** Whether rows remain that another transaction has locked. */
 async function hasMore({ db, tenantId }: Context, ending: EndingRow): Promise<boolean> {
   if (ending.session_id !== null)
     return ((await db.row(countActiveClaimsOfSession(tenantId, ending.session_id)))?.count ?? 0) > 0;

@@ -21,7 +21,8 @@ import {
 import { finishAllEndings } from '../testing/sweepers.ts';
 import { untilBlockedBy } from '../testing/wait-until.ts';
 
-// Two requests that meet: in either order, the result is one that a sequential execution could have produced.
+// Tests pairs of concurrent requests: the result must be one that a sequential execution, in either order, could
+// produce.
 let baton: TestCoordination;
 let worker: Worker;
 let rivals: Worker[];

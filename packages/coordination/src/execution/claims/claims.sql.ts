@@ -50,7 +50,7 @@ export type InsertedClaimRow = ClaimRow & {
  *
  * Only one rival can win, because everything that they compete for is on the task's row: after waiting for its lock,
  * PostgreSQL evaluates the `where` again on the new row, prerequisites included. The session of the current claim is
- * read as of the start of the statement. That is enough, because a dead session stays dead; with a later clock, a
+ * read as of the start of the statement. That is enough, because a dead session stays dead; with a later time, a
  * session that was renewed during the wait would look dead. `enter_own_session` takes shared locks on the caller and
  * the caller's session, against a concurrent disable or close. The unique index `claims_one_active` is the second
  * guard.

@@ -18,7 +18,7 @@ export const childResultMax = { summaryCharacters: 2_000, dataBytes: 16_384, art
 export interface ChildResult {
   readonly summary: string;
   readonly data: JsonObject;
-  /** Absent: the oldest artifacts of the run. */
+  /** If absent, the oldest artifacts of the run are used. */
   readonly artifactRefs: readonly string[] | undefined;
 }
 

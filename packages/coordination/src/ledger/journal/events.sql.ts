@@ -172,7 +172,7 @@ export function findEventsBackward({ tenantId, from, filter, ...bounds }: PageBo
     order by e.position desc, e.sequence desc`;
 }
 
-/** The same for one entity, by the index of its stream: nothing is skipped. */
+/** The same for one entity, by the index of its stream, so no event is skipped. */
 export function findEntityEventsForward({ tenantId, from, afterSequence, filter, rowsMax }: PageBounds) {
   return sql<PageRow>`
     ${selectPage(tenantId, from)}
@@ -237,7 +237,7 @@ export function findScanEndForward({ tenantId, from, afterSequence, scanMax }: P
     where f.tenant_id = ${tenantId}`;
 }
 
-/** After a prune in between, fewer events remain than were skipped: then no events remain before these. */
+/** If a prune intervenes, fewer events remain than were skipped; in that case, no earlier events remain. */
 export function findScanEndBackward({ tenantId, from, scanMax }: PageBounds, horizon: number) {
   return sql<JournalPosition>`
     select e.position, e.sequence

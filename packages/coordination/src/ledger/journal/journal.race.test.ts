@@ -39,7 +39,7 @@ const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
 const upTo = (ms: number) => Math.random() * ms;
 class Undone extends Error {}
 
-/** Four events at both ends of a transaction that stays open for a while; some are rolled back. */
+/** Writes four events, at both ends of a transaction that stays open for a while; some transactions are rolled back. */
 async function writeSlowly(openMs: number, undo: boolean): Promise<void> {
   await pool
     .transaction(async (tx) => {

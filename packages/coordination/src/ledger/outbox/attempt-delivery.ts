@@ -151,7 +151,7 @@ function storableText(text: string): string {
   return text.toWellFormed().replaceAll('\0', '\uFFFD');
 }
 
-/** Bounds the number of concurrent deliveries; the others wait for their turn. */
+/** Bounds the number of concurrent deliveries; further ones wait. */
 export interface Places {
   /** Runs the work once a slot is free; retried deliveries use at most half of the slots. */
   run<T>(isAgain: boolean, work: () => Promise<T>): Promise<T>;

@@ -6,7 +6,7 @@ import { sql } from '@baton/kernel/database/sql';
 
 export interface ScannedRow {
   handled: number;
-  /** The last of the rows that were found, if any. */
+  /** The last row that was found, if any. */
   newest: number | null;
 }
 

@@ -13,10 +13,13 @@ import { type JournalPosition, parseCursor } from '../journal/cursor.ts';
 
 /**
  * History is archived and pruned as fast as possible, in two tenants, while writers run, a consumer lags, two workers
- * move archived events, and connections are killed meanwhile.
+ * move archived events, and connections are killed.
  */
 
-/** It continues until enough was archived and killed, however busy the machine is. */
+/**
+ * It continues until enough events are archived and enough connections are killed, regardless of the load on the
+ * machine.
+ */
 const writingMs = { min: byDepth(1000, 3000), max: 120_000 };
 const enough = { archived: 100, pruned: 50, killed: 10 };
 const log = createLog({ name: 'worker', level: 'silent' });
@@ -50,7 +53,8 @@ interface Page {
 }
 
 /**
- * Reads its pages and confirms each some time later, as the context adapter does; the journal must keep what it needs.
+ * Reads its pages and confirms each some time later, like the context adapter; the journal must keep the events that it
+ * has not confirmed.
  */
 async function consume(
   reader: Actor,

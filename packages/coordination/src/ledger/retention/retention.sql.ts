@@ -49,7 +49,9 @@ export interface Bounds {
   readonly eventsMax: number;
 }
 
-/** The last of the oldest events that may be archived, before the first that is too young; no row if none may. */
+/**
+ * Finds the last event that may be archived, before the first one that is too young; returns no row if there is none.
+ */
 export function findArchivable(
   tenantId: string,
   { after, through, before, minAgeSeconds, eventsMax }: Bounds,

@@ -10,8 +10,8 @@ export interface DeclaredSink {
 }
 
 /**
- * Declares the sinks of this worker. After the start, only the sinks that are still declared are declared again,
- * because another worker's file may have discarded the others.
+ * Declares the sinks of this worker. After the start, this only renews existing declarations, because another worker's
+ * file may have discarded a sink.
  * @returns the declared ones
  */
 export function declareSinks(sinks: readonly DeclaredSink[], isStart: boolean) {

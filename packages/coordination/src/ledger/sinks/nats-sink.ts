@@ -60,7 +60,7 @@ export function openNatsSink({ servers, subjectPrefix, ...target }: NatsTarget):
     }
   }
 
-  /** One connection for all deliveries; it reconnects by itself, and is opened again after it was closed for good. */
+  /** One connection for all deliveries; it reconnects by itself, and is reopened if it was closed permanently. */
   function openOnce(): Promise<Link> {
     opening ??= open().catch((error: unknown) => {
       opening = undefined;
