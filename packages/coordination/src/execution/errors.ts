@@ -158,11 +158,11 @@ export const errors = {
   ),
   task_not_runnable: invalid(
     'The task is in a terminal status.',
-    'Start no run. Create a new task if there is further work.',
+    "Don't start a run. Create a new task if there is further work.",
   ),
   invalid_budget: invalid(
     'A budget is not a positive number, is larger than 2147483647, or has an unknown currency.',
-    'Correct `details.field`: a whole number from 1 on, and an ISO 4217 code for `currency`.',
+    'Correct `details.field`: a whole number of at least 1, and an ISO 4217 code for `currency`.',
     {
       refused: 'POST /tasks/{ref}:start-run {"claimId":"<claimId>","fencingToken":7,"maxActions":0}',
       right: 'POST /tasks/{ref}:start-run {"claimId":"<claimId>","fencingToken":7,"maxActions":200}',
@@ -210,11 +210,11 @@ export const errors = {
   ),
   budget_exceeded: conflict(
     'The run has used up one of its budgets.',
-    'End the run with `:fail` or `:suspend`; a new run can have a larger budget. `details.budget` is the one that is used up.',
+    'End the run with `:fail` or `:suspend`; a new run can have a larger budget. `details.budget` is the exhausted one.',
   ),
   run_cancel_requested: conflict(
     'The executor has accepted a request to cancel the run.',
-    'Start no new actions; end the run with `:cancel`.',
+    "Don't start new actions; end the run with `:cancel`.",
   ),
   tool_not_authorized: forbidden(
     'The caller may not use this skill.',

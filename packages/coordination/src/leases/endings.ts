@@ -131,7 +131,7 @@ export async function findEndingParts(
 /**
  * Ends one session or claim of an ending; the claims of a session become an ending of their own, because one of them
  * may be the cause of the failure.
- * @returns 1, or 0 when others have it locked or it has ended
+ * @returns 1, or 0 if another transaction has locked it or it has ended
  */
 export async function endPart(context: Context, endingId: string, { kind, id }: EndingPart): Promise<number> {
   const { db, tenantId } = context;

@@ -79,7 +79,8 @@ export const childHandlesApi = [
     method: 'GET',
     path,
     summary: 'List the children that a run launched, oldest first.',
-    description: 'With `active`, those that are pending, running or suspended; with false, the others.',
+    description:
+      'With `active` true, lists only pending, running and suspended children; with false, only the others.',
     permission: 'tasks.read',
     params,
     query: { active: QueryFlag.optional() },

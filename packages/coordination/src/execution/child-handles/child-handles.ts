@@ -18,7 +18,7 @@ import {
 import { isSecretOf, parseHandleRef } from './handle-token.ts';
 
 /**
- * Reads a handle by its id or its token. A token with a wrong secret is refused like one of an unknown handle.
+ * Reads a handle by its id or its token. A token with a wrong secret is refused like that of an unknown handle.
  * @throws Refusal `invalid_child_handle_ref`, `invalid_child_handle_token`, `not_found`
  */
 export async function getChildHandle(context: Context, ref: string): Promise<ChildHandle> {
@@ -34,7 +34,7 @@ const start = { createdAt: '-infinity', id: '00000000-0000-0000-0000-00000000000
 
 /**
  * Lists the children that a run launched, oldest first.
- * @param active true for those that are pending, running or suspended, false for the others, absent for all
+ * @param active true for pending, running and suspended children, false for the others, undefined for all
  * @throws Refusal `invalid_cursor`, `not_found`
  */
 export async function listChildHandles(

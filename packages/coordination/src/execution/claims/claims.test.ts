@@ -225,7 +225,7 @@ describe('POST /tasks/{ref}:claim', () => {
 });
 
 describe('GET /claims', () => {
-  test('lists newest first in pages, with filters, and without those of another tenant', async () => {
+  test('lists newest first in pages, with filters, and without claims of another tenant', async () => {
     const session = await openSession(worker.actor);
     const claims = [];
     for (let count = 0; count < 3; count += 1) {

@@ -162,7 +162,7 @@ describe('force_cancel', () => {
 });
 
 describe('force_cancel below the run', () => {
-  test('ends every running descendant, whatever its policy, and records the results', async () => {
+  test('ends every running descendant regardless of its policy, and records the results', async () => {
     const top = await family({ cancellationPolicy: 'detach' });
     const { childHandle, childTask } = await done(launch(helper, top.child.run.id), 201);
     const deep = await startChild(worker, childTask.id);

@@ -59,7 +59,7 @@ async function explainDeadRun(
   requireOwnRunningRun(context, runId, task);
   const own = { claimId: task.run_claim_id, fencingToken: task.run_fencing_token };
   await passRunGate(context, runId, task, presented ?? own);
-  // The task's claim is live and the caller's, but the run belongs to an earlier one.
+  // The task's claim is live and belongs to the caller, but the run belongs to an earlier claim.
   if (task.run_claim_id !== task.active_claim_id) fail('stale_claim', { claimId: task.run_claim_id });
 }
 

@@ -19,7 +19,7 @@ import { type Run, type RunRequest, runOf } from './run.ts';
 import { runStarted } from './runs.events.ts';
 import { findOwnRevision, findRunningRun, insertRun, type StartedRunRow } from './start-run.sql.ts';
 
-/** Fits the arithmetic of instants and counters; 68 years are enough for a run. */
+/** Small enough for calculations with timestamps and counters; 68 years are enough for a run. */
 const budgetMax = 2_147_483_647;
 
 /** Between the claim gate and the statement, only a delegation can end. */

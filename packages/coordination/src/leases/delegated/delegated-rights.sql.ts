@@ -3,8 +3,8 @@ import { sql } from '@baton/kernel/database/sql';
 export type DelegatedRow = { delegation_id: string; permissions: string[] };
 
 /**
- * The delegated permissions of a principal's session; no row if it doesn't act for another principal. They never
- * change.
+ * Reads the delegated permissions of a principal's session; returns no row if it doesn't act for another principal.
+ * They never change.
  */
 export function findDelegatedRights(
   tenantId: string,

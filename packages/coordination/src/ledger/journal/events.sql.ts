@@ -216,8 +216,8 @@ export type ScanEndRow = Pick<PageRow, 'floor_position' | 'floor_sequence'> &
   (JournalPosition | { position: null });
 
 /**
- * The position at which a read stopped because its filter skipped `scanMax` events; none when it reached the end. Only
- * correct if the floor is that of the page: after a prune in between there are fewer events to count.
+ * The position at which a read stopped because its filter skipped `scanMax` events; no row if it reached the end. Only
+ * correct if the floor hasn't changed since the page was read, because a prune leaves fewer events to count.
  */
 export function findScanEndForward({ tenantId, from, afterSequence, scanMax }: PageBounds, horizon: number) {
   return sql<ScanEndRow>`
@@ -254,7 +254,7 @@ export function findScanEndBackward({ tenantId, from, scanMax }: PageBounds, hor
     where f.tenant_id = ${tenantId}`;
 }
 
-/** The newest event after a position; no row when there is none. */
+/** Finds the newest event after a position; returns no row if there is none. */
 export function findNewest({ tenantId, from, afterSequence }: PageBounds, horizon: number) {
   return sql<JournalPosition>`
     select e.position, e.sequence

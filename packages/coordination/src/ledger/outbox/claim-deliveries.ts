@@ -31,8 +31,8 @@ export function createDeliveryClaims(
   return { batch, first, firstOfTenant };
 
   /**
-   * Retries are searched only in full scans, or if there were more: their index keeps delivered rows for as long as an
-   * old transaction of the cluster is open.
+   * Retries are only searched for in full scans, or if the last search left some: their index keeps delivered rows for
+   * as long as an old transaction of the cluster is open.
    */
   async function batch({ againMax, newMax, ...which }: Room): Promise<readonly DueEventRow[][]> {
     if (againMax + newMax <= 0) return [];
@@ -85,7 +85,7 @@ export interface Delivery {
   readonly isAgain: boolean;
   /** Whether an earlier worker claimed it and ended without a result. */
   readonly isUnsettled: boolean;
-  /** Events not started by then are returned: another worker may claim them when the lock ends. */
+  /** Events not started by then are released, because another worker may claim them when the lock ends. */
   readonly beginUntilMs: number;
 }
 

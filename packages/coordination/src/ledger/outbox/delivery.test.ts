@@ -159,8 +159,8 @@ test('no more deliveries are in progress than the sink allows', async () => {
   await write(6);
   const startedAt = performance.now();
   await until(async () => (await waiting()).dead === 6);
-  // Six that never get a response, three at a time, each abandoned after 2 s: within 1 s, a request didn't always
-  // arrive on a busy machine.
+  // Six events that never get a response, three at a time, each abandoned after 2 s: within 1 s, a request didn't
+  // always arrive on a busy machine.
   assert.ok(performance.now() - startedAt > 3000);
   assert.equal(server.received.length, 6);
 });
@@ -189,7 +189,7 @@ test('undelivered events of a removed sink are discarded if the file lists it so
   await until(isEmpty);
 });
 
-/** A worker as a process of its own. */
+/** A worker in a separate process. */
 function spawnWorker(env: Record<string, string>) {
   const child = spawn(process.execPath, [join(import.meta.dirname, '../../app/worker.main.ts')], {
     env: { ...env, CP_LOG_LEVEL: 'info' },

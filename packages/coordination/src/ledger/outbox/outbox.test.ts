@@ -106,7 +106,7 @@ test('a failed delivery is retried after a delay, and delays no other', async ()
     seen.push(id);
     if (id === broken && failuresLeft-- > 0) throw new Error('receiver is away');
   };
-  // Longer than the wait for the failure: a busy machine could miss a pause of a second.
+  // Longer than the wait for the failure, because a busy machine could miss a pause of a second.
   await start(deliver, { CP_OUTBOX_BACKOFF_BASE_SECONDS: '600', CP_OUTBOX_BACKOFF_MAX_SECONDS: '600' });
   let waiting: Waiting | undefined;
   await until(async () => {
@@ -177,7 +177,7 @@ test('events that a crashed worker had locked become due again', async () => {
   assert.deepEqual(delivered, [id]);
 });
 
-/** A sink that never responds for some events, whatever its signal. */
+/** A sink that never responds for some events, regardless of its signal. */
 function silentFor(ids: readonly (string | undefined)[], delivered: string[]) {
   const signals: AbortSignal[] = [];
   const sink: Deliver = ({ id }, signal: AbortSignal) => {

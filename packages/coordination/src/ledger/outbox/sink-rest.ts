@@ -4,7 +4,7 @@ const shortlyMs = 10_000;
 /** The maximum number of counters of each kind; a failure beyond it is counted for the sink alone. */
 const lanesMax = 1000;
 /**
- * The maximum number of tenants that a statement skips; deliveries of further paused tenants are claimed and returned.
+ * The maximum number of tenants that a statement skips; deliveries of further paused tenants are claimed and released.
  */
 const passedOverMax = 100;
 

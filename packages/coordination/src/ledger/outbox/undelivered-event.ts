@@ -54,7 +54,7 @@ type DeliveryPlace = Pick<UndeliveredRow, 'place' | 'sequence'>;
 
 /**
  * The id of an event's delivery: a UUID of version 8 that encodes the delivery's place (48 bits) and the event's
- * sequence (60 bits). It doesn't change when the delivery is split, and needs no row or index of its own.
+ * sequence (60 bits). It doesn't change when the delivery is split, and needs no separate row or index.
  */
 export function deliveryIdOf({ place, sequence }: DeliveryPlace): string {
   const [high, low] = [place.toString(16).padStart(12, '0'), sequence.toString(16).padStart(15, '0')];

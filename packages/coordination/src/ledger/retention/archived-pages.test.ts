@@ -31,7 +31,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-/** A tenant of its own, with 60 events of several types and objects. */
+/** A separate tenant with 60 events of several types and objects. */
 beforeEach(async () => {
   tenantId = await makeTenant(baton.pool);
   reader = await baton.actor({ permissions: ['events.read'], tenantId });

@@ -15,7 +15,7 @@ export function lockFloors(tenantId: string) {
     where tenant_id = ${tenantId} for update`;
 }
 
-/** A consumer's confirmed position in the tenant's journal, inclusive; no row if it has no cursor. */
+/** Reads a consumer's confirmed position in the tenant's journal, inclusive; returns no row if it has no cursor. */
 export function findConsumer(tenantId: string, consumer: string) {
   return sql<JournalPosition>`
     select position, sequence from event_consumers where tenant_id = ${tenantId} and consumer = ${consumer}`;

@@ -22,7 +22,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-/** Each test has a tenant of its own. */
+/** Each test has its own tenant. */
 beforeEach(async () => {
   tenantId = await makeTenant(baton.pool);
   operator = await baton.actor({ permissions: ['operations.manage'], tenantId });
@@ -229,7 +229,7 @@ test('no event is archived from the first undelivered event or dead letter onwar
   assert.deepEqual(await stored(), { hot: 3, archived: 3 });
 });
 
-test('another tenant keeps its history, whatever is archived and pruned here', async () => {
+test('another tenant keeps its history, even if events are archived and pruned in this one', async () => {
   const here = await write(3);
   const other = await makeTenant(baton.pool);
   const otherOperator = await baton.actor({ permissions: ['operations.manage'], tenantId: other });

@@ -124,7 +124,7 @@ test('a date in Retry-After is respected', async () => {
   assert.ok(pauseMs > 50_000 && pauseMs <= 60_000, String(pauseMs));
 });
 
-test('a receiver that does not listen is unavailable, whatever the event', async () => {
+test('a receiver that does not listen is unavailable, regardless of the event', async () => {
   const { url, stop } = await receiver();
   await stop();
   assert.equal((await awayFrom(url)).message, 'ECONNREFUSED');
