@@ -202,7 +202,7 @@ test('disabling a principal while it claims, heartbeats and starts runs leaves i
       doomed.actor.post('/sessions', { clientName: 'late' }),
     ]);
     assert.equal(disable.status, 200, JSON.stringify(disable.body));
-    // 503: a disable ends the connection of a command that it waited 600 ms for.
+    // 503, because a disable terminates the connection of a command after waiting 600 ms for it.
     for (const answer of answers) assert.ok([200, 201, 401, 403, 409, 503].includes(answer.status));
     const principal = doomed.actor.principalId;
     await finishAllEndings(baton);

@@ -97,7 +97,7 @@ test('with concurrent :claim, releases and dead claims: never two live claims, c
     }),
   );
   const [first] = workers as [Worker, ...Worker[]];
-  assert.equal((await drain(first, 100)).length, ids.length, 'all can be claimed in the end');
+  assert.equal((await drain(first, 100)).length, ids.length, 'all tasks can be claimed in the end');
   for (const { tokens, active } of await claimsOf(priority)) {
     assert.equal(active, 1);
     assert.deepEqual(

@@ -56,7 +56,7 @@ const violations = {
     where (t.child_handle_id is distinct from h.id) or (t.origin ->> 'kind' = 'parent' and h.id is null)
       or (h.id is not null and not exists (
         select from task_relations r where r.from_task_id = t.id and r.to_task_id = h.parent_task_id and r.type = 'spawned_by'))`,
-  'a child that ended has its result, another one has none': sql`
+  'only a child that has ended has a result': sql`
     select h.id from child_handles h join runs r on r.id = h.child_run_id
     where (h.recorded_at is not null) <> (r.status in ('succeeded', 'failed', 'cancelled'))`,
   'no run of a child starts after its launch was revoked': sql`
@@ -91,7 +91,7 @@ const runningBelow = (taskId: string) =>
     )
     select r.id from below join runs r on r.task_id = below.id and r.status = 'running'`);
 
-test('two launches under one correlation id, in two processes, make one child', async () => {
+test('two launches under one correlation id, in two processes, create one child', async () => {
   for (let round = 0; round < rounds; round += 1) {
     const { run } = await makeRun(baton, worker);
     const body = { correlationId: 'a', title: 'a part' };

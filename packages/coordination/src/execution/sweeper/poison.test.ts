@@ -212,7 +212,7 @@ test("claims and a session that cannot be ended do not block the worker's cleanu
   await done(baton.admin.post(`/principals/${id}:disable`));
   const left = await activeOf(claimIds);
   const bad = left.slice(0, -3);
-  assert.ok(bad.length > 0, 'something is left to the worker');
+  assert.ok(bad.length > 0, 'some work is left to the worker');
   await poison(t, [badSession, ...bad]);
   const endings = finishEndings(worker.tools);
   const beganAt = performance.now();

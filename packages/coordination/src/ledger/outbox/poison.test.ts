@@ -73,7 +73,7 @@ test('a sink that refuses the events of several tenants is paused for all', asyn
     refused.push(tenantId);
     throw new Error('answered 500');
   });
-  await until(() => new Set(refused).size === 2 && refused.length >= 100, 'failures of both');
+  await until(() => new Set(refused).size === 2 && refused.length >= 100, 'failures of both tenants');
   // Those that were in progress may take longer than a pause on a busy machine. A pause is longer than this wait.
   let tries = 0;
   await until(
