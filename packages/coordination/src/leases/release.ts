@@ -7,7 +7,7 @@ import { type ReleasedClaimRow, updateClaimsToReleased } from './release.sql.ts'
 
 export type { ReleasedClaimRow };
 
-/** The reason of a release after the session's lease has expired. */
+/** The release reason for claims of a session whose lease has expired. */
 export const sessionExpiry = 'session_expired';
 
 export interface Release {

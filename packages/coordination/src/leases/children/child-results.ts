@@ -82,7 +82,7 @@ function refuseTooLarge({ summary, data, artifactRefs = [] }: ChildResult): void
  * Stores the results of launched runs in their handles and writes the events on the runs that launched them; a result
  * is written once. The runs must have ended in this change; runs that were not launched by another are skipped at no
  * cost.
- * @param given the executor's result; without it the summary is the reason of the failure
+ * @param given the executor's result; without it the summary is the reason for the failure
  * @param causationId the cause of their end, if not their own executor
  */
 export async function recordChildResults(

@@ -8,7 +8,7 @@ const undefinedFunction = '42883';
  * history of this database, so that a cursor never skips. Run it on every new connection; behind a pooler, where
  * connections outlive the server, every statement that assigns a position and every read checks again. See
  * docs/reference/journal.md#epochs.
- * @returns the reason of a new epoch, or undefined
+ * @returns the reason for a new epoch, or undefined
  */
 export async function enterEpoch(db: Db): Promise<string | undefined> {
   try {

@@ -131,7 +131,7 @@ function outcomeOf(error: unknown): Outcome {
   return { kind: 'away', error: text, cause, pauseMs: error.pauseMs, blame: error.blame };
 }
 
-/** Resolves after some time, or at once when it is stopped; doesn't keep the process alive. */
+/** Resolves after `ms`, or immediately when `signal` aborts; doesn't keep the process alive. */
 export async function after<T>(ms: number, signal: AbortSignal, value: T): Promise<T> {
   return setTimeout(ms, value, { signal, ref: false }).catch(() => value);
 }

@@ -12,7 +12,7 @@ export type DueEventRow = EventRow &
   DeliveryKey & {
     /** Previous attempts and this one. */
     attempts: number;
-    /** Previous claims of the delivery without a result: the worker crashed, or lost the database. */
+    /** Previous claims of the delivery without a result: the worker crashed or lost its database connection. */
     unsettled: number;
     locked_until: string;
     is_again: boolean;

@@ -8,7 +8,7 @@ export type FloorRow = Pick<
   'archive_position' | 'archive_sequence' | 'floor_position' | 'floor_sequence'
 >;
 
-/** Locked first by everything that moves a tenant's history or resets a consumer's cursor. */
+/** Every operation that moves a tenant's history or resets a consumer's cursor takes this lock first. */
 export function lockFloors(tenantId: string) {
   return sql<FloorRow>`
     select archive_position, archive_sequence, floor_position, floor_sequence from journal_floors
