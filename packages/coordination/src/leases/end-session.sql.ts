@@ -55,7 +55,7 @@ export function findEndings([acknowledgedAt, id]: QueuePosition, rowsMax: number
     order by acknowledged_at, id limit ${rowsMax}`;
 }
 
-/** Returns no row if another worker holds it or it is done. */
+/** Locks an ending; returns no row if another worker has locked it or it is done. */
 export function tryLockEnding(tenantId: string, endingId: string) {
   return sql<EndingRow>`
     select * from endings where id = ${endingId} and tenant_id = ${tenantId} for update skip locked`;
