@@ -64,7 +64,7 @@ async function claimInTransaction(
       ttlSeconds === undefined ? undefined : await takeLease(context, ref, request, ttlSeconds, isEligible);
     if (claim !== undefined) return claim;
     await requireLiveSession(context, request.sessionId);
-    // Locks the task and checks that the caller is eligible, or refuses.
+    // Locks the task and checks that the caller is eligible, or refuses the claim.
     await requireClaimableTask(context, ref);
     if (ttlSeconds === undefined) refuseTtl(context);
   }

@@ -17,7 +17,7 @@ export interface Subject {
 export interface SinkRest {
   /** Milliseconds until the sink is tried again; 0 while it is not paused. */
   waitMs(): number;
-  /** Whether it is to be tried with one delivery, as after each pause until a delivery succeeds. */
+  /** Whether it must be tried with one delivery, as after each pause until a delivery succeeds. */
   readonly isTrial: boolean;
   /** Tenants that are paused, or tried with one delivery at a time; 100 at most. */
   restingTenants(): string[];
@@ -38,7 +38,7 @@ export interface SinkRest {
   failed(subject: Subject): void;
   /** The sink accepts no events of this type. */
   refusedType(subject: Subject): void;
-  /** The sink is unavailable: paused at once. */
+  /** The sink is unavailable, so it is paused immediately. */
   away(pauseMs?: number): void;
 }
 

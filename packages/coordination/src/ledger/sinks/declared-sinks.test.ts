@@ -39,7 +39,7 @@ const write = (count: number, more: object = {}) =>
     Array.from({ length: count }, () => more),
   );
 const isEmpty = async () => (await baton.pool.row(sql`select 1 from outbox limit 1`)) === undefined;
-/** A worker's parts that run at the test's request. */
+/** The parts of a worker, which the test runs on demand. */
 const tools = () => ({
   pool: baton.pool,
   log,

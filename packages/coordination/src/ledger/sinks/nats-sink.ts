@@ -33,8 +33,8 @@ const reconnectWaitMs = 1000;
  */
 export function openNatsSink({ servers, subjectPrefix, ...target }: NatsTarget): Sink {
   const { name, filter, concurrency, timeoutMs } = target;
-  // The client ignores the scheme. Without this it sends the credentials in clear to a server that offers no TLS, which
-  // a man in the middle can simulate.
+  // The client ignores the scheme. Without this check, it sends the credentials in plain text to a server that doesn't
+  // offer TLS, which an attacker in the middle can simulate.
   const isSecure = servers.some((server) => new URL(server).protocol === 'tls:');
   const tls = target.tls ?? (isSecure ? {} : undefined);
   let opening: Promise<Link> | undefined;
