@@ -97,7 +97,7 @@ export interface Remainder {
   event_sequences: readonly number[];
   oldest_position: number;
   attempts: number;
-  /** Greater than 0 for an event that may have crashed a worker, which is then tried alone. */
+  /** Greater than 0 for a delivery that may have crashed a worker, which is then tried alone. */
   unsettled: number;
   wait_seconds: number;
   is_dead: boolean;
