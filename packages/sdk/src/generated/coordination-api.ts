@@ -369,7 +369,7 @@ cursor?: string;
 claim(ref: string, body: ClaimRequest, options?: CallOptions): Promise<Claim>;
 /** Start an attempt to execute a claimed task. Needs tasks.claim. `POST /api/v1/tasks/{ref}:start-run` */
 startRun(ref: string, body: RunRequest, options?: CallOptions): Promise<Run>;
-/** Read the usage of all attempts at a task: tokens, and money by currency. With `includeDescendants`, also that of its subtasks and spawned tasks. Needs tasks.read. `GET /api/v1/tasks/{ref}/usage` */
+/** Read the usage of all attempts at a task: tokens, and money by currency. With `includeDescendants`, includes the usage of its subtasks and spawned tasks. Needs tasks.read. `GET /api/v1/tasks/{ref}/usage` */
 getUsage(ref: string, query?: {
 includeDescendants?: boolean;
 }, options?: CallOptions): Promise<Usage>;
@@ -408,7 +408,7 @@ deleteRelation(ref: string, id: string, options?: CallOptions): Promise<undefine
 export interface SessionsApi {
 /** Open a session: the lease under which a harness claims tasks. Needs sessions.open. `POST /api/v1/sessions` */
 open(body: SessionRequest, options?: CallOptions): Promise<Session>;
-/** List sessions, newest first. A person whose bindings show `members` only sees their own sessions, and sessions whose claims (at most 1,000) and registered agent are all in visible workspaces. Needs sessions.manage. `GET /api/v1/sessions` */
+/** List sessions, newest first. A person with the visibility `members` sees only their own sessions, and sessions whose claims (at most 1,000) and registered agent are all in visible workspaces. Needs sessions.manage. `GET /api/v1/sessions` */
 list(query?: {
 status?: string;
 /** The maximum number of items. */
@@ -420,7 +420,7 @@ cursor?: string;
 get(id: string, options?: CallOptions): Promise<Session>;
 /** Extend the lease of a session. For its owner, or with `sessions.manage`. Send a heartbeat every third of the lease. Without `ttlSeconds`, it is renewed for its original length. A lease found expired is recorded, its claims are released, and the response is `session_expired`. Needs sessions.open or sessions.manage. `POST /api/v1/sessions/{id}:heartbeat` */
 heartbeat(id: string, body?: SessionHeartbeat, options?: CallOptions): Promise<Session>;
-/** Close a session and release its claims. For its owner, or with `sessions.manage`. Closing a closed session changes nothing. Needs sessions.open or sessions.manage. `POST /api/v1/sessions/{id}:close` */
+/** Close a session and release its claims. For its owner, or with `sessions.manage`. Closing a closed session has no effect. Needs sessions.open or sessions.manage. `POST /api/v1/sessions/{id}:close` */
 close(id: string, body?: SessionClose, options?: CallOptions): Promise<Session>;
 }
 
@@ -448,7 +448,7 @@ limit?: number;
 /** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<TaskPage, Task>;
-/** Claim the next available tasks: assigned to the caller first, then by priority and age. Tasks assigned to the caller are claimed first, then unassigned ones; those of others only with includeAssigned. Concurrent callers never wait for each other and never claim the same task. Children of one parent are spaced one second apart, so that one parent can't fill the queue. The list is empty when no task is available. Needs tasks.claim. `POST /api/v1/work:claim-next` */
+/** Claim the next available tasks: assigned to the caller first, then by priority and age. Tasks assigned to the caller are claimed first, then unassigned ones, and those of others only with includeAssigned. Concurrent callers never wait for each other and never claim the same task. Children of one parent are spaced one second apart, so that one parent can't fill the queue. The list is empty when no task is available. Needs tasks.claim. `POST /api/v1/work:claim-next` */
 claimNext(body: ClaimNextRequest, options?: CallOptions): Promise<NextWork>;
 }
 
@@ -516,15 +516,15 @@ limit?: number;
 /** The `nextCursor` of the previous page. */
 cursor?: string;
 }, options?: CallOptions): Paged<RunActionPage, RunAction>;
-/** Finish a started action. Requires the live claim of the run. Metadata and usage are added to those of the action. Needs tasks.claim. `POST /api/v1/runs/{id}/actions/{aid}:finish` */
+/** Finish a started action. Requires the live claim of the run. Metadata and usage are added to the action's own. Needs tasks.claim. `POST /api/v1/runs/{id}/actions/{aid}:finish` */
 finishAction(id: string, aid: string, body: RunActionResult, options?: CallOptions): Promise<RunAction>;
-/** Read everything that the executor of a run, or its successor, needs to know. With the newest 50 artifacts, pending approvals, child handles and checkpoints (of all attempts at the task, up to 1 MiB), and the open control messages. Read the journal from `eventCursor` on for later changes. Needs tasks.read. `GET /api/v1/runs/{id}/context` */
+/** Read the full context of a run, for its executor or its successor. Includes the newest 50 artifacts, pending approvals, child handles and checkpoints (of all attempts at the task, up to 1 MiB), and the open control messages. Read the journal from `eventCursor` on for later changes. Needs tasks.read. `GET /api/v1/runs/{id}/context` */
 getContext(id: string, options?: CallOptions): Promise<RunContext>;
 /** Suspend a run and release its task. Requires the live claim of the run. To continue, claim the task again and start a new run; a suspended run can't be resumed. Needs tasks.claim. `POST /api/v1/runs/{id}:suspend` */
 suspend(id: string, body?: RunSuspension, options?: CallOptions): Promise<SuspendedRun>;
 /** Hand a run over: save a last checkpoint and release its task. Requires the live claim of the run. An Idempotency-Key is recommended. Needs tasks.claim. `POST /api/v1/runs/{id}:handoff` */
 handOff(id: string, body: RunHandoff, options?: CallOptions): Promise<HandedOffRun>;
-/** Read the configuration of a run. The newest version by default. Runs older than manifests have none. Needs tasks.read. `GET /api/v1/runs/{id}/harness-manifest` */
+/** Read the configuration of a run. The newest version by default. Runs that started before manifests were introduced have none. Needs tasks.read. `GET /api/v1/runs/{id}/harness-manifest` */
 getHarnessManifest(id: string, query?: {
 version?: number;
 }, options?: CallOptions): Promise<HarnessManifest>;
@@ -535,7 +535,7 @@ limit?: number;
 /** The `nextCursor` of the previous page. */
 cursor?: string;
 }, options?: CallOptions): Paged<HarnessManifestPage, HarnessManifest>;
-/** Compile the manifest of a run again, with the declarations of its harness. Requires the live claim of the run. Omitted sections are unchanged. From the first compilation on, `projectPolicy` contains the policy of the projects above the task. 201 for a new version, 200 if nothing changed. Unknown fields are ignored. An Idempotency-Key is recommended. Needs tasks.claim. `POST /api/v1/runs/{id}/harness-manifest:compile` */
+/** Compile the manifest of a run again, with the declarations of its harness. Requires the live claim of the run. Omitted sections are unchanged. From the first compilation on, `projectPolicy` contains the policy of the projects above the task. Returns 201 for a new version, 200 if nothing changed. Unknown fields are ignored. An Idempotency-Key is recommended. Needs tasks.claim. `POST /api/v1/runs/{id}/harness-manifest:compile` */
 compileHarnessManifest(id: string, body: ManifestCompilation, options?: CallOptions): Promise<HarnessManifest>;
 /** Add a remark to the manifest of a run. Requires the live claim of the run. The remarks of one version are limited to 256 KiB in total. Needs tasks.claim. `POST /api/v1/runs/{id}/harness-manifest/ephemeral` */
 addManifestRemark(id: string, body: ManifestRemarkRequest, options?: CallOptions): Promise<ManifestRemark>;
@@ -550,11 +550,11 @@ cursor?: string;
 }, options?: CallOptions): Paged<ControlMessagePage, ControlMessage>;
 /** Acknowledge the next control message of a run. For the principal of the run, under its live claim. Needs tasks.claim. `POST /api/v1/runs/{id}/control-messages/{messageId}:acknowledge` */
 acknowledgeControlMessage(id: string, messageId: string, body: ControlMessageAcknowledgement, options?: CallOptions): Promise<ControlMessageResult>;
-/** Request that a running run stop by itself. For its principal, or with `claims.manage`. Repeating the call changes nothing. Needs claims.manage or tasks.claim. `POST /api/v1/runs/{id}:request-cancel` */
+/** Request that a running run stop by itself. For its principal, or with `claims.manage`. Repeating the call has no effect. Needs claims.manage or tasks.claim. `POST /api/v1/runs/{id}:request-cancel` */
 requestCancel(id: string, body?: RunCancelRequest, options?: CallOptions): Promise<Run>;
 /** Launch a child of a run: a task, and a handle to track it. For the principal of the run, under its live claim. A correlation id that the run has already used returns its child. Omitted rights of the grant are inherited; none can be added. A task with 1,000 relations accepts no more: `invalid_relation`. Needs tasks.claim. `POST /api/v1/runs/{id}/child-handles` */
 launchChild(id: string, body: NewChild, options?: CallOptions): Promise<LaunchedChild>;
-/** List the children that a run launched, oldest first. With `active`, those that are pending, running or suspended; with false, the others. Needs tasks.read. `GET /api/v1/runs/{id}/child-handles` */
+/** List the children that a run launched, oldest first. With `active` true, lists only pending, running and suspended children; with false, only the others. Needs tasks.read. `GET /api/v1/runs/{id}/child-handles` */
 listChildHandles(id: string, query?: {
 active?: boolean;
 /** The maximum number of items. */
@@ -569,7 +569,7 @@ revokeChildHandle(id: string, handleId: string, body?: ChildHandleRevocation, op
 export interface ChildHandlesApi {
 /** Read a child handle by its id or its token. Needs tasks.read. `GET /api/v1/child-handles/{idOrToken}` */
 get(idOrToken: string, options?: CallOptions): Promise<ChildHandleResult>;
-/** Revoke a launch. For the principal of the run that launched it, or with `claims.manage`. No further run of the child can start; with `cancelChild`, its active run gets a cancel request. Repeating the call changes nothing. Needs tasks.claim or claims.manage. `POST /api/v1/child-handles/{id}:revoke` */
+/** Revoke a launch. For the principal of the run that launched it, or with `claims.manage`. No further run of the child can start; with `cancelChild`, its active run gets a cancel request. Repeating the call has no effect. Needs tasks.claim or claims.manage. `POST /api/v1/child-handles/{id}:revoke` */
 revoke(id: string, body?: ChildHandleRevocation, options?: CallOptions): Promise<ChildHandleResult>;
 }
 
@@ -656,7 +656,7 @@ list(query?: {
 after?: string;
 /** The page that ends just before this cursor. */
 before?: string;
-/** Of the items of the page only. */
+/** The order of the items within the page. */
 order?: "asc" | "desc";
 /** The newest events, at most this many. */
 tail?: number;
@@ -695,7 +695,7 @@ cursor?: string;
 }, options?: CallOptions): Paged<TaskTypePage, TaskType>;
 /** Read a task type. Needs task_types.read. `GET /api/v1/task-types/{id}` */
 get(id: string, options?: CallOptions): Promise<TaskType>;
-/** Deprecate a version of a task type: new tasks only use it if they name it. Needs task_types.manage. `POST /api/v1/task-types/{id}:deprecate` */
+/** Deprecate a version of a task type: new tasks only use it if they specify it. Needs task_types.manage. `POST /api/v1/task-types/{id}:deprecate` */
 deprecate(id: string, options?: CallOptions): Promise<TaskType>;
 /** Migrate the tasks of one version of a type to another version, in batches. A task that cannot be migrated is skipped, with the reason. A batch may have fewer tasks than requested; continue with `nextCursor` until it is null. Needs task_types.manage. `POST /api/v1/task-types/{id}:migrate-tasks` */
 migrateTasks(id: string, body?: TypeMigrationBatch, options?: CallOptions): Promise<TypeMigrationReport>;
@@ -1100,7 +1100,7 @@ getContextAdapter(options?: CallOptions): Promise<AdapterState>;
 redriveContextAdapter(tenantId: string, body?: AdapterRedrive, options?: CallOptions): Promise<AdapterState>;
 /** Deliver the tenant's journal again from an earlier position. Without a cursor, delivery restarts at the oldest existing event. The memory service recognizes events that it already has. A running delivery no longer moves the cursor. Needs operations.manage. `POST /api/v1/operations/context-adapter/{tenantId}:rebuild` */
 rebuildContextAdapter(tenantId: string, body?: AdapterRebuild, options?: CallOptions): Promise<AdapterState>;
-/** List undelivered events and dead letters. The newest first. An event is listed once per sink, after a worker has distributed it, which takes about a second. Needs operations.read or operations.manage. `GET /api/v1/operations/outbox` */
+/** List undelivered events and dead letters. Newest first. An event is listed once per sink, after a worker has distributed it, which takes about a second. Needs operations.read or operations.manage. `GET /api/v1/operations/outbox` */
 listUndeliveredEvents(query?: {
 /** Both if absent. */
 status?: "pending" | "dead";
@@ -1113,11 +1113,11 @@ cursor?: string;
 redriveUndeliveredEvent(id: string, body?: OutboxRedrive, options?: CallOptions): Promise<UndeliveredEvent>;
 /** Drop the delivery of an event to a sink. The event remains in the journal and no longer blocks its archiving. Needs operations.manage. `POST /api/v1/operations/outbox/{id}:drop` */
 dropUndeliveredEvent(id: string, body: OutboxDrop, options?: CallOptions): Promise<UndeliveredEvent>;
-/** Move confirmed history to the archive, the oldest first. Readers notice no difference. It ends before the first event that is too young, not confirmed by a consumer, or not yet delivered. Needs operations.manage. `POST /api/v1/operations/journal:archive` */
+/** Move confirmed history to the archive, oldest first. Readers notice no difference. It ends before the first event that is too young, not confirmed by a consumer, or not yet delivered. Needs operations.manage. `POST /api/v1/operations/journal:archive` */
 archiveJournal(body?: JournalRetention, options?: CallOptions): Promise<JournalArchiving>;
-/** Delete history from the archive, the oldest first. The only operation that loses data: export it first. Cursors below the deleted history are refused afterwards. Needs operations.manage. `POST /api/v1/operations/journal:prune` */
+/** Delete history from the archive, oldest first. The only operation that loses data: export it first. Cursors below the deleted history are refused afterwards. Needs operations.manage. `POST /api/v1/operations/journal:prune` */
 pruneJournal(body?: JournalRetention, options?: CallOptions): Promise<JournalPruning>;
-/** List decisions where the decision point differs. For CP_AUTHZ_MODE `shadow`, in the process that serves the request: the newest 1,000 differences and their total. Other modes return none. Needs operations.read or operations.manage. `GET /api/v1/operations/authz-differences` */
+/** List local decisions that differ from the decision point's. For CP_AUTHZ_MODE `shadow`, in the process that serves the request: the newest 1,000 differences and their total. Other modes return none. Needs operations.read or operations.manage. `GET /api/v1/operations/authz-differences` */
 listAuthzDifferences(options?: CallOptions): Paged<AuthzDifferences, AuthzDifference>;
 }
 
@@ -1238,7 +1238,7 @@ cursor?: string;
 get(id: string, options?: CallOptions): Promise<Principal>;
 /** Change the display name and profile of a principal. The profile is replaced as a whole. Unchanged values have no effect. Needs principals.write. `PATCH /api/v1/principals/{id}` */
 update(id: string, body: PrincipalChange, options: CallOptions & Matched): Promise<Principal>;
-/** Disable a principal and end everything it has. Its bindings and delegations are revoked, its sessions closed, its claims released and their runs failed. Disabling a disabled principal changes nothing. Needs principals.write. `POST /api/v1/principals/{id}:disable` */
+/** Disable a principal and end everything that it has. Its bindings and delegations are revoked, its sessions closed, its claims released and their runs failed. Disabling a disabled principal changes nothing. Needs principals.write. `POST /api/v1/principals/{id}:disable` */
 disable(id: string, body?: PrincipalStatusReason, options?: CallOptions): Promise<Principal>;
 /** Enable a principal. Only the status is restored; `liveApiKeys` is the number of keys that are accepted again. Enabling an active principal changes nothing. Needs principals.write. `POST /api/v1/principals/{id}:enable` */
 enable(id: string, body?: PrincipalStatusReason, options?: CallOptions): Promise<EnabledPrincipal>;
@@ -1463,7 +1463,7 @@ revoke(id: string, options?: CallOptions): Promise<Delegation>;
 }
 
 export interface AuthzApi {
-/** Check which actions the caller may do. Checks the caller's own rights; nothing is written. The results are in the order of the checks. Each names the permission, who grants it and what narrows it. `POST /api/v1/authz:check` */
+/** Check which actions the caller may do. Checks the caller's own rights; nothing is written. The results are in the order of the checks. Each contains the permission, who grants it and what narrows it. `POST /api/v1/authz:check` */
 check(body: ActionChecks, options?: CallOptions): Promise<ActionCheckResults>;
 }
 

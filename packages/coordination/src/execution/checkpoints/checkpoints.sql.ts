@@ -28,7 +28,7 @@ export function insertCheckpoint(checkpoint: {
     returning *`;
 }
 
-/** Counts the checkpoints of a run; no row for an unknown run. */
+/** Counts the checkpoints of a run; returns no row for an unknown run. */
 export function countCheckpoints(tenantId: string, runId: string) {
   return sql<{ count: number }>`
     select checkpoint_count as count from runs where id = ${runId} and tenant_id = ${tenantId}`;

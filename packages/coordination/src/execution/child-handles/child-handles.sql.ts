@@ -19,7 +19,7 @@ export function findHandleByCorrelation(tenantId: string, parentRunId: string, c
 export function findHandles(of: {
   tenantId: string;
   parentRunId: string;
-  /** True for active children only, false for the others only. */
+  /** True for only active children, false for only the others. */
   active: boolean | null;
   after: { createdAt: string; id: string };
   rowsMax: number;

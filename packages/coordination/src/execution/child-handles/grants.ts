@@ -29,7 +29,7 @@ export function checkGrant(asked: NewChild['grant']): void {
   if (unknown.length > 0) fail('invalid_child_grant', { field: 'permissions', unknown });
 }
 
-/** Capabilities and skills that are inherited without being named. Beyond this number, the first by name. */
+/** The maximum number of capabilities or skills that are inherited implicitly, in alphabetical order. */
 const inheritedMax = 1000;
 
 /**

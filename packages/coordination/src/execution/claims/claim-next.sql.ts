@@ -10,7 +10,7 @@ export interface NewClaims {
   sessionId: string;
   /** In the order of assignment. */
   taskIds: readonly string[];
-  /** One for each task to claim, at most. */
+  /** At most one per task to claim. */
   claimIds: readonly string[];
   claimedEventIds: readonly string[];
   expiredEventIds: readonly string[];

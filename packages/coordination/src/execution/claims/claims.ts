@@ -64,7 +64,7 @@ async function claimInTransaction(
       ttlSeconds === undefined ? undefined : await takeLease(context, ref, request, ttlSeconds, isEligible);
     if (claim !== undefined) return claim;
     await requireLiveSession(context, request.sessionId);
-    // Locks the task and checks that the caller is eligible, or refuses.
+    // Locks the task and checks that the caller is eligible, or refuses the claim.
     await requireClaimableTask(context, ref);
     if (ttlSeconds === undefined) refuseTtl(context);
   }
@@ -116,7 +116,7 @@ export async function releaseClaim(context: Context, claimId: string, reason: st
     fail('claim_holder_mismatch', { claimId });
   if (claim.status !== 'active') return claim;
   const [released] = await releaseClaims(context, { claimIds: [claimId] }, { reason, taskStatusMove: true });
-  // It ended between the read and the lock.
+  // The claim ended between the read and the lock.
   return released === undefined ? getClaim(context, claimId) : claimOf(released);
 }
 

@@ -30,8 +30,8 @@ const eventOf = {
 
 /**
  * Resolves the next message of a run (docs/reference/actions-and-usage.md#acknowledge); requires the run's live claim.
- * An applied cancel request is also sent to the runs that this run launched with a cascading policy. Those that can't
- * be written are left to the worker.
+ * An applied cancel request is also sent to the runs that this run launched with a cascading policy. Requests that
+ * can't be written are left to the worker.
  * @throws Refusal `invalid_control_status`, those of `checkAcknowledgement` and of `requireLiveRun`,
  * `run_version_conflict`, `not_found`, `control_message_terminal`, `control_message_version_conflict`,
  * `control_message_out_of_order`

@@ -24,14 +24,14 @@ export interface Sending {
  */
 export const internalKey = (name: string) => ` ${name}`;
 
-/** The key, in each run, of the message that another one causes. */
+/** The key that a message caused by this one has in each run. */
 export const cascadeKey = ({ id }: ControlMessageRow) => internalKey(`cascade:${id}`);
 
 /**
  * Adds one open message to each of the runs, in the order of their ids, and emits the events. Runs that are not running
  * are skipped.
  * @param keyOf returns the message's key, unique in its run, for its id
- * @param reason the reason that `run.cancel_requested` contains; absent, only the message is named
+ * @param reason the reason in `run.cancel_requested`; without it, the event only refers to the message
  */
 export async function addMessages(
   context: Context,

@@ -21,7 +21,10 @@ export function findCascades([createdAt, id]: QueuePosition, rowsMax: number) {
     order by created_at, message_id limit ${rowsMax}`;
 }
 
-/** Locks the message with which an unfinished cancellation began; no row if another worker has it or it is done. */
+/**
+ * Locks the message with which an unfinished cancellation began; returns no row if another worker holds it or it is
+ * done.
+ */
 export function tryLockCascade(tenantId: string, messageId: string) {
   return sql<CascadeRoot>`
     with cascade as materialized (

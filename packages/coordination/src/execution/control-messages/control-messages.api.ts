@@ -134,7 +134,7 @@ export const controlMessagesApi = [
     method: 'POST',
     path: '/runs/{id}:request-cancel',
     summary: 'Request that a running run stop by itself.',
-    description: 'For its principal, or with `claims.manage`. Repeating the call changes nothing.',
+    description: 'For its principal, or with `claims.manage`. Repeating the call has no effect.',
     permission: ['claims.manage', 'tasks.claim'],
     deniedAs: ['claims.manage'],
     params,

@@ -53,7 +53,7 @@ export interface NewMessages {
   requestId: string;
   correlationId: string;
   causationId: string | null;
-  /** One message for each run, with its key. */
+  /** One message per run, with its key. */
   targets: readonly { message_id: string; run_id: string; key: string }[];
 }
 

@@ -16,10 +16,10 @@ export const handoverApi = [
     id: 'getRunContext',
     method: 'GET',
     path: '/runs/{id}/context',
-    summary: 'Read everything that the executor of a run, or its successor, needs to know.',
+    summary: 'Read the full context of a run, for its executor or its successor.',
     description:
-      'With the newest 50 artifacts, pending approvals, child handles and checkpoints (of all attempts at the task, ' +
-      'up to 1 MiB), and the open control messages. Read the journal from `eventCursor` on for later changes.',
+      'Includes the newest 50 artifacts, pending approvals, child handles and checkpoints (of all attempts at the ' +
+      'task, up to 1 MiB), and the open control messages. Read the journal from `eventCursor` on for later changes.',
     permission: 'tasks.read',
     params,
     returns: { 200: RunContext },

@@ -23,7 +23,7 @@ type Declared = Partial<Record<(typeof declaredSections)[number], Json>>;
 /**
  * Compiles the manifest of a run again (docs/reference/runs.md#manifest), under the presented claim: the server's
  * sections with their current values, and the declared sections as given, or unchanged if omitted. A base with the same
- * hash makes no new version. No decision depends on the declarations of a harness.
+ * hash creates no new version. No decision depends on the declarations of a harness.
  * @throws Refusal `server_authoritative_section`, those of a document, `non_canonical_value`, those of
  * `requireLiveRun`, `invalid_fallback_attempt`
  */

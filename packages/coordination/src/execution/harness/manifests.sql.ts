@@ -11,7 +11,7 @@ export function findManifest(tenantId: string, runId: string, version: number | 
     order by version desc limit 1`;
 }
 
-/** Counts the versions of a run's manifest; no row for an unknown run. */
+/** Counts the versions of a run's manifest; returns no row for an unknown run. */
 export function countManifests(tenantId: string, runId: string) {
   return sql<{ count: number }>`
     select coalesce((select max(version) from harness_manifests where run_id = runs.id), 0) as count

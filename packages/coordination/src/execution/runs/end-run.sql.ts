@@ -35,7 +35,7 @@ export function lockTaskOfRun(tenantId: string, runId: string) {
     from locked join task_types tt on tt.id = locked.type_id`;
 }
 
-/** Ends a running run; no row if it isn't running. */
+/** Ends a running run; returns no row if it isn't running. */
 export function updateRunToEnded(end: {
   tenantId: string;
   runId: string;

@@ -47,7 +47,7 @@ export const Run = z
   .meta({ id: 'Run' });
 export type Run = z.infer<typeof Run>;
 
-/** A succeeded run, and its task after that. */
+/** A succeeded run and the resulting state of its task. */
 export const SucceededRun = z.strictObject({ run: Run, task: Task }).meta({ id: 'SucceededRun' });
 export type SucceededRun = z.infer<typeof SucceededRun>;
 

@@ -21,7 +21,7 @@ export interface RunQuery {
 }
 
 /**
- * Runs of an agent are those of its principal. An unknown `agentKey` gives an empty page.
+ * Runs of an agent are those of its principal. An unknown `agentKey` returns an empty page.
  * @throws Refusal `invalid_status`, `invalid_cursor`
  */
 export async function listRuns(

@@ -8,7 +8,7 @@ export interface TidiedRow {
 }
 
 /**
- * Walks the queue of work and removes tasks with a live claim. Locked tasks are skipped.
+ * Walks the work queue and removes tasks with a live claim. Locked tasks are skipped.
  * @param after the last task of the previous batch
  */
 export function deleteClaimedAfter(after: string, rowsMax: number) {

@@ -15,7 +15,7 @@ const recentSeconds = 5;
 const beginning = '00000000-0000-0000-0000-000000000000';
 
 /**
- * Removes the rows that claims of named tasks leave in the queue of work (decision 0210). Searches for work skip them,
+ * Removes the rows that claims of specific tasks leave in the work queue (decision 0210). Searches for work skip them,
  * so it only affects speed. The first round walks the whole queue, later ones the claims of the last seconds.
  */
 export function tidyWorkQueue({ pool }: JobTools<Context>): Job {

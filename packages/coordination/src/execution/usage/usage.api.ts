@@ -10,7 +10,7 @@ export const usageApi = [
     method: 'GET',
     path: '/tasks/{ref}/usage',
     summary: 'Read the usage of all attempts at a task: tokens, and money by currency.',
-    description: 'With `includeDescendants`, also that of its subtasks and spawned tasks.',
+    description: 'With `includeDescendants`, includes the usage of its subtasks and spawned tasks.',
     permission: 'tasks.read',
     params: { ref: TaskRef },
     query: { includeDescendants: QueryFlag.optional() },

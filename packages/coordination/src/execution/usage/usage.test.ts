@@ -20,7 +20,7 @@ const usageOf = (ref: string, query = '') => done(worker.actor.get(`/tasks/${ref
 const relate = (from: string, to: string, type: string) =>
   done(baton.admin.post(`/tasks/${from}/relations`, { toTask: to, type }), 201);
 
-test('a task without runs has no usage; an unknown one is 404', async () => {
+test('a task without runs has no usage; an unknown task returns 404', async () => {
   const task = await makeTask(baton);
   assert.deepEqual(await usageOf(task.publicId), { inputTokens: 0, outputTokens: 0, costs: [] });
   await refused(worker.actor.get(`/tasks/${newId()}/usage`), 404, 'not_found');

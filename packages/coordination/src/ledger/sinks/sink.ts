@@ -11,7 +11,7 @@ export interface SinkFilter {
 export interface Sink {
   readonly name: string;
   readonly filter: SinkFilter;
-  /** The most concurrent deliveries in each worker. */
+  /** The maximum number of concurrent deliveries per worker. */
   readonly concurrency: number;
   /** A delivery without a result within this time has failed. */
   readonly timeoutMs: number;
