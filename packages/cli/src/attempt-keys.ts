@@ -65,7 +65,7 @@ export async function openAttempt(
  * The idempotency keys of one person's attempt to write something. All writers of a tenant share one key space: if
  * somebody else guesses a key and uses it first, the service rejects the original write for a day. So the keys are
  * derived from a secret that each attempt draws at random. A file that only its owner may read keeps it until the
- * attempt has succeeded, so a repetition after a crash, or the same command at the same time, uses the same keys.
+ * attempt has succeeded, so a retry after a crash, or the same command run concurrently, uses the same keys.
  */
 export class Attempt {
   readonly #path: string;
@@ -91,7 +91,7 @@ export class Attempt {
       .slice(0, keyCharacters);
   }
 
-  /** Stores the keys; call it before the first write. @returns whether a repetition will have the same keys */
+  /** Stores the keys; call it before the first write. @returns whether a retry will have the same keys */
   keep(): boolean {
     const draft = `${this.#path}.${randomBytes(6).toString('hex')}.tmp`;
     try {

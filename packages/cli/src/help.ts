@@ -39,7 +39,7 @@ export const helpConfiguration: HelpConfiguration = {
   showGlobalOptions: false,
 };
 
-/** Puts the commands of the first level below their headings, and in their order. */
+/** Groups the top-level commands under their headings, in order. */
 export function groupCommands(program: Command): void {
   for (const [heading, names] of helpGroups)
     for (const command of program.commands) if (names.includes(command.name())) command.helpGroup(heading);

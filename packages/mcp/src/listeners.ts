@@ -16,7 +16,7 @@ interface Listen {
 /** The subscriptions of a connection's client, in the protocols of 2025 and 2026. */
 export class Listeners {
   readonly #journal: JournalWatch;
-  /** Functions that end them, by the id of the request, or the address in the protocol of 2025. */
+  /** Functions that end them, by the id of the request, or the address in the 2025 protocol versions. */
   readonly #stops = new Map<unknown, () => void>();
 
   constructor(journal: JournalWatch) {
@@ -33,7 +33,7 @@ export class Listeners {
     return undefined;
   }
 
-  /** Handles `resources/subscribe` and `resources/unsubscribe` of clients of 2025. */
+  /** Handles `resources/subscribe` and `resources/unsubscribe` of clients with a 2025 protocol version. */
   answerSubscribe({ server }: McpServer): void {
     if (server.getCapabilities().resources?.subscribe !== true) return;
     server.setRequestHandler('resources/subscribe', async ({ params: { uri } }) => {

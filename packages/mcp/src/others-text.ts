@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-/** The maximum characters of others' text in one result. The result states the size of the omitted part. */
+/** The maximum length, in characters, of others' text in one result. The result states the size of the omitted part. */
 export const othersCharactersMax = 20_000;
 
 const name = 'untrusted-data';

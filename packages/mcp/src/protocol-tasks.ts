@@ -39,7 +39,8 @@ export function canFollow({ mcpReq: { envelope } }: ServerContext): boolean {
 }
 
 /**
- * Handles `tasks/get`, `tasks/update` and `tasks/cancel` of clients of 2026-07-28, which alone have the extension.
+ * Handles `tasks/get`, `tasks/update` and `tasks/cancel` of clients with protocol version 2026-07-28, the only one with
+ * the extension.
  * @param listed a cancel is rejected if only tools that read are listed, and that of a run if neither `work` nor
  * `admin` is, the toolsets that end runs
  */

@@ -13,7 +13,7 @@ import { Workplace } from './workplace.ts';
 
 const closeMsMax = 15_000;
 const subscriptionsMax = 4;
-/** Bytes of responses that the client has not read. */
+/** The maximum size of responses that the client has not read, in bytes. */
 const unreadBytesMax = 4 * messageBytesMax;
 
 /**

@@ -4,7 +4,10 @@ import type { BatonClient } from '@baton/sdk';
 import { portableSchema } from './portable-schema.ts';
 import type { Workplace } from './workplace.ts';
 
-/** Bytes of one message of a client: room for the longest text of artifact_put with every character escaped. */
+/**
+ * The maximum size of one client message, in bytes: room for the longest text of artifact_put with every character
+ * escaped.
+ */
 export const messageBytesMax = 2_097_152;
 
 /** Groups of tools, of which a server lists the configured ones. */

@@ -107,7 +107,7 @@ async function filledIn(path: string, idOf: (name: string) => Promise<string>): 
 /** The maximum levels of a name such as `a[b][c]=1`. */
 const levelsMax = 20;
 
-/** `a=1`, and nested values: `a[b]=1` is a member of an object, `a[]=1` one more item of a list. */
+/** `a=1`, and nested values: `a[b]=1` is a member of an object, `a[]=1` one more item in a list. */
 function fieldsOf(given: readonly string[], read: (value: string) => unknown): Record<string, unknown> {
   const fields = new Map<string, unknown>();
   for (const field of given) {

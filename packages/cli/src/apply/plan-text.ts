@@ -29,7 +29,7 @@ export function planLines(changes: readonly Change[]): string[] {
 
 function changedLines({ path, before, after }: FieldChange): string[] {
   if (!isObject(before) || !isObject(after) || isHash(before))
-    // The two may differ only in a joiner.
+    // The two values may differ only in an invisible character, such as a zero-width joiner, so both are shown in full.
     return [
       `    ${formatPointer(path)}: ${valueText(before, { all: true })} → ${valueText(after, { all: true })}`,
     ];

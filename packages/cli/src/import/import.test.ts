@@ -168,7 +168,7 @@ test('a caller who may not create the capability to hold tasks back is notified 
   );
 });
 
-test('a backlog of beads becomes tasks; a second import changes nothing; a later one writes only the changes of the source', async () => {
+test("a backlog of beads becomes tasks; a second import changes nothing; a later one writes only the source's changes", async () => {
   const issues: Issue[] = [
     { id: 'x-1', title: 'Plan it', status: 'closed', priority: 0, issue_type: 'epic', assignee: 'ann' },
     {

@@ -3,8 +3,8 @@ import { peopleOf } from './people.ts';
 import type { Called, Item } from './resource.ts';
 
 /**
- * Marks active principals whose identities are all disabled at identity: coordination doesn't store that, but rejects
- * them. Only the operator of Baton can read it there.
+ * Marks active principals whose identities are all disabled in the identity service. Coordination doesn't store that
+ * status, but rejects these principals; only Baton's operator can read the status in identity.
  */
 export async function* withIdentityStatus(
   called: Called,

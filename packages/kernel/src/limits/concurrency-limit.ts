@@ -88,7 +88,7 @@ export class ConcurrencyLimit {
   }
 }
 
-/** A slot in several limits, acquired sequentially in their order. */
+/** A slot in several limits, acquired one after the other in the order given. */
 export class Turns {
   readonly #limits: readonly (readonly [ConcurrencyLimit, string])[];
 

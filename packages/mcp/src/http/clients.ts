@@ -19,7 +19,7 @@ export const clientBounds = {
   requestsMax: 16,
   /** The maximum number of unknown tokens of one address that are checked at the same time. */
   openingsOfAddressMax: 50,
-  /** The maximum bytes of one principal's bodies in memory, and of all bodies together. */
+  /** The maximum total size, in bytes, of one principal's bodies in memory, and of all bodies together. */
   principalBytesMax: 2 * messageBytesMax,
   bytesMax: 128 * messageBytesMax,
   /** A client without requests is removed after this time, and a lease that no call refers to is released. */

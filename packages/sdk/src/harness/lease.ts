@@ -417,8 +417,8 @@ export class Lease {
   }
 
   /**
-   * A write ends with the lease at the latest. While the service is unavailable, it is retried for the length of a
-   * lease, for which the lease may survive.
+   * A write ends no later than the lease. While the service is unavailable, it is retried for the length of a lease,
+   * for which the lease may survive.
    */
   #within(options: CallOptions = {}): CallOptions {
     const { signal: own } = this.#calls;

@@ -44,7 +44,8 @@ export const principalsApi = [
     query: {
       kind: QueryWord.optional(),
       q: NameSearch.optional().describe(
-        'Words, case-insensitive; each must be the beginning of a word in the display name or e-mail address. At most 200 characters and 10 words. Blank: all.',
+        'Words, case-insensitive; each must be a prefix of a word in the display name or e-mail address. At most ' +
+          '200 characters and 10 words. Blank: all.',
       ),
     },
     paging: true,

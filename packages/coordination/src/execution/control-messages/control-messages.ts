@@ -135,8 +135,7 @@ export async function requireController({ db, tenantId, caller }: Context, runId
 const cursorPrefix = 'rc1_';
 
 /**
- * Lists the messages of a run in their order. The cursor is the number of the last message read, so later ones follow
- * it.
+ * Lists a run's messages in order. The cursor is the number of the last message read, so later ones follow it.
  * @throws Refusal `not_found`, `invalid_cursor`
  */
 export async function listControlMessages(

@@ -97,7 +97,7 @@ export interface ExhaustedRow {
   noted_at: string;
 }
 
-/** Tasks whose last allowed attempt was an expired lease, oldest first. */
+/** Tasks whose last allowed attempt ended with an expired lease, oldest first. */
 export function findExhausted([notedAt, taskId]: readonly [string, string], rowsMax: number) {
   return sql<ExhaustedRow>`
     select task_id, tenant_id, noted_at from exhausted_tasks

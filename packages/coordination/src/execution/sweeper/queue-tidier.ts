@@ -35,8 +35,8 @@ export function tidyWorkQueue({ pool }: JobTools<Context>): Job {
 }
 
 /**
- * Deletes the requirement sets that no row of the queue still has. Each search reads those that match its caller's
- * abilities, so it only affects speed.
+ * Deletes the requirement sets that no row in the queue refers to any more. Each search reads those that match its
+ * caller's abilities, so it only affects speed.
  */
 export function removeUnusedSets({ pool }: JobTools<Context>): Job {
   return {

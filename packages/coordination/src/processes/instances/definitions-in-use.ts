@@ -48,7 +48,7 @@ const limitsOfInput = 50;
 /** The base cost of each evaluation: building its environment. */
 const expressionSteps = 10;
 
-/** Characters of the specs; the parsed form takes ten times as much memory: 40 MB. */
+/** The total length of the specs, in characters; the parsed form takes ten times as much memory: 40 MB. */
 const keptCharactersMax = 4_194_304;
 const kept = new BoundedCache<DefinitionInUse>(keptCharactersMax);
 

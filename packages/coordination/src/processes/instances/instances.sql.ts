@@ -103,7 +103,7 @@ export interface NewEntry {
   readonly input?: object;
 }
 
-/** Appends lines to the journal in their order. */
+/** Appends lines to the journal in order. */
 export function insertEntries(
   tenantId: string,
   instanceId: string,

@@ -69,7 +69,7 @@ export async function takeProcessTurn(context: Context): Promise<boolean> {
 
 /**
  * Evaluates triggers for the next events until `judgingMsMax` have passed, and collects the agents that will act.
- * @returns a result for each event that was reached, in their order
+ * @returns a result for each event that was reached, in the same order
  */
 async function judgeEvents(
   context: Context,

@@ -43,7 +43,7 @@ import { namesOf } from './people/responsible.ts';
 
 /** Maximum number of inputs that follow from one, because of results or refusals of its effects. */
 const followUpsMax = 20;
-/** Maximum number of stored inputs; further ones are skipped, and the journal records their number. */
+/** Maximum number of stored inputs; any beyond that are skipped, and the journal records their number. */
 const keptMax = 1000;
 /**
  * Maximum for inputs that an open step waits for, above the other limit: without them the instance would wait forever.

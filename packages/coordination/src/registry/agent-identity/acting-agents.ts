@@ -8,7 +8,7 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { findActingAgent, findActiveAgents } from './acting-agents.sql.ts';
 
-/** The agents as which processes and work rules act, each under its own binding. */
+/** The agents that processes and work rules act as, each under its own binding. */
 
 /** An acting agent, with the credential that it uses. */
 export interface ActingAgent {

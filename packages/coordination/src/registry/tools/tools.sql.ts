@@ -102,7 +102,10 @@ export function findTools(filter: ToolFilter, terms: readonly string[], page: Pa
   return pageQuery(query, newestFirst, page);
 }
 
-/** Finds a tool by its id, by name and version, or by name: the newest active version, or without one the newest. */
+/**
+ * Finds a tool by its id, by name and version, or by name: the newest active version, or, if none is active, the
+ * newest.
+ */
 export function findTool(
   { tenantId, principalId, protocols, granted }: ToolFilter,
   { id, name, version }: { id: string | null; name: string | null; version: string | null },

@@ -17,7 +17,7 @@ type S3Settings = Pick<
   | 'CP_S3_READ_TIMEOUT_SECONDS'
 >;
 
-/** A request for an object of the bucket, or for the bucket itself. */
+/** A request for an object in the bucket, or for the bucket itself. */
 export interface S3Call {
   readonly method: 'GET' | 'HEAD' | 'PUT' | 'DELETE';
   /** Absent: the bucket. Letters, digits, `-` and `/` only. */

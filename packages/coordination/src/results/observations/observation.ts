@@ -61,7 +61,7 @@ export const NewObservation = z
     sessionId: Uuid.nullish().meta({ description: 'A session of the caller.' }),
     source: text.nullish().meta({ description: 'Required with dedupKey and externalRef.' }),
     dedupKey: text.nullish().meta({
-      description: 'A repetition by the same author with the same source and key writes nothing.',
+      description: 'Recording it again with the same author, source and key writes nothing.',
     }),
     observedAt: z.string().max(100).nullish().meta({ description: 'RFC 3339 with an offset.' }),
     supersedes: Uuid.nullish().meta({ description: 'The event id of an earlier observation.' }),

@@ -16,7 +16,7 @@ export async function findChain({ db, tenantId }: Context, { taskId, trigger }: 
   return (last?.chain_depth ?? 0) + 1;
 }
 
-/** Records the length of the chain that led to a change of a task; its consequences continue the chain. */
+/** Records the length of the chain that led to a change to a task; whatever that change causes continues the chain. */
 export async function recordChain({ db, tenantId }: Context, taskId: string, links: number): Promise<void> {
   await db.run(recordAct(tenantId, taskId, links));
 }

@@ -75,7 +75,7 @@ export async function createRule(context: Context, request: RuleRequest): Promis
 export interface CheckedRule {
   readonly documents: RuleDocuments;
   readonly warnings: RuleWarning[];
-  /** The key of the agent as which the rule acts. */
+  /** The key of the agent that the rule acts as. */
   readonly identityAgent: string | null;
 }
 

@@ -104,7 +104,7 @@ export function rootsOfAction(
 }
 
 /**
- * Parses an action, as far as it can be validated without the store.
+ * Parses an action, and validates what can be validated without the store.
  * @throws Refusal `invalid_rule_action` with the field, and `cause` for a fault of acceptance; those of documents
  */
 export function parseAction(sent: unknown, trigger: RuleTrigger, hasInterpretation: boolean): RuleAction {

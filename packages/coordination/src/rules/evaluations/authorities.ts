@@ -95,7 +95,7 @@ export function limitSight(
   return kind === 'human' ? { ...agent, seesAs: principalId } : agent;
 }
 
-/** The context of an agent as which a rule would act, for reads only; undefined if the agent can't act. */
+/** A read-only context of the agent that a rule would act as; undefined if the agent can't act. */
 export async function findActingAgent(
   context: Context,
   agentKey: string,

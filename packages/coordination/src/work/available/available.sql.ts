@@ -120,7 +120,7 @@ export const isHeld = fragment<boolean>`t.active_claim_id is not null and t.leas
         select s.status = 'active' and s.expires_at > clock_timestamp()
         from claims c join sessions s on s.id = c.session_id where c.id = t.active_claim_id), false)`;
 
-/** A row of the queue with its position. */
+/** A row in the queue, with its position. */
 export interface QueueRow {
   readonly task_id: string;
   readonly set_id: string;
@@ -204,7 +204,7 @@ export function setsOf({
     : fragment`select ${fulfilled} as id`;
 }
 
-/** The common table `found`: rows of the queue, and tasks without an up-to-date row. */
+/** The common table `found`: rows in the queue, and tasks without an up-to-date row. */
 function candidates(search: WorkSearch, slice: Slice): Fragment {
   const { rowsMax } = slice;
   return fragment`

@@ -59,7 +59,7 @@ export interface StoredSubject {
   readonly taskVersion: number | null;
   readonly artifactSha256: string | null;
   readonly snapshot: SubjectSnapshot;
-  /** The values of the expressions in the outcome's actions, as far as they are known before the decision. */
+  /** Those values of the expressions in the outcome's actions that are known before the decision. */
   readonly values: ExpressionValues;
 }
 

@@ -9,7 +9,7 @@ export function takeGoalsLock(tenantId: string) {
   return sql`select pg_advisory_xact_lock(hashtextextended(${`goals/${tenantId}`}, 0))`;
 }
 
-/** A share lock that prevents changes of the tenant's goals until the commit. */
+/** A share lock that prevents changes to the tenant's goals until the commit. */
 export function shareGoalsLock(tenantId: string) {
   return sql`select pg_advisory_xact_lock_shared(hashtextextended(${`goals/${tenantId}`}, 0))`;
 }

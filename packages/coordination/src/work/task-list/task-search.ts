@@ -29,8 +29,8 @@ const firstHitsMax = 2500;
 /** With more hits in a later step, the step is divided. */
 const hitsMax = 5000;
 /**
- * With more hits in one bucket, whose range of numbers is smaller, many creation times are out of order and the list
- * itself is read.
+ * More hits than this in one bucket, which covers fewer numbers than a step, mean that many creation times are out of
+ * order; the list itself is then read.
  */
 const bucketHitsMax = 100_000;
 /** With an order by date, all buckets are one step. */

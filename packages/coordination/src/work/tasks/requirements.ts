@@ -168,7 +168,7 @@ function keyOf(item: RequirementItemRow): string {
 }
 
 /**
- * The set after a change of the requirements or of the workspace: a moved task gets the role with the same slug there
+ * The set after the requirements or the workspace have changed: a moved task gets the role with the same slug there
  * (docs/reference/relations.md#requirements).
  * @param change the new requirements, undefined to keep them
  * @throws Refusal `invalid_requirement`, `unknown_requirement`

@@ -164,7 +164,7 @@ export async function migrateTasks(
 
 type Outcome = Pick<TypeMigrationReport, 'migrated' | 'skipped'> & { looked: number };
 
-/** Migrates these tasks in their order, until a batch has taken `batchMsMax`. */
+/** Migrates these tasks in order, until a batch has taken `batchMsMax`. */
 async function migrateBatch(
   context: Context,
   migration: Migration,

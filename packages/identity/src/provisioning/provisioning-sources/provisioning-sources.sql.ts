@@ -5,7 +5,7 @@ import type { NewProvisioningSource, SourceChoices, SourceRow, StoredSource } fr
 
 type ProviderRow = RowOf<Tables['identity_providers']>;
 
-/** The lock excludes a concurrent change of the provider's profile. */
+/** The lock excludes a concurrent change to the provider's profile. */
 export function lockProvider(tenantId: string, key: string) {
   return sql<Pick<ProviderRow, 'id' | 'lifecycle_profile'>>`
     select id, lifecycle_profile from identity_providers where tenant_id = ${tenantId} and key = ${key}

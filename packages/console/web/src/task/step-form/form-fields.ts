@@ -1,6 +1,6 @@
 type Schema = Readonly<Record<string, unknown>>;
 
-/** The control of a field. Values without a simple control are edited as JSON. */
+/** The form control for a field. Values without a simple control are edited as JSON. */
 export type FieldKind =
   | 'text'
   | 'long'

@@ -21,8 +21,7 @@ export function insertTenantGroup(group: { id: string; tenantId: string; key: st
 }
 
 /**
- * The first of the keys that no group of the tenant has, in their order; several, because others may take one
- * meanwhile.
+ * The first of these keys, in order, that no group of the tenant has; several, because others may take one meanwhile.
  */
 export function findFreeKeys(tenantId: string, keys: readonly string[]) {
   return sql<{ keys: string[] }>`

@@ -236,7 +236,7 @@ async function findCurrent(context: Context, id: string): Promise<GroupRow> {
 }
 
 /**
- * Locks a group for a change of its members, after the users that are added. The deletion of a user, which takes the
+ * Locks a group before its members are changed, after the users that are added. The deletion of a user, which takes the
  * user out of its groups, locks in this order too; another order would deadlock.
  */
 async function lockForChange(
