@@ -102,7 +102,7 @@ export const principalsApi = [
     id: 'disablePrincipal',
     method: 'POST',
     path: '/principals/{id}:disable',
-    summary: 'Disable a principal and end everything that it has.',
+    summary: 'Disable a principal and end everything that belongs to it.',
     description:
       'Its bindings and delegations are revoked, its sessions closed, its claims released and their runs failed. Disabling a disabled principal changes nothing.',
     permission: 'principals.write',

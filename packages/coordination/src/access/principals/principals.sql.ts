@@ -22,7 +22,7 @@ export function insertPrincipal(principal: NewPrincipal) {
     returning *`;
 }
 
-/** The columns of an agent that the principal's response needs. */
+/** The columns of an agent that the response for its principal needs. */
 export type AgentOfPrincipal = Pick<
   RowOf<Tables['agents'], { status: 'active' | 'retired' }>,
   'key' | 'status' | 'principal_id' | 'workspace_id'
