@@ -18,7 +18,7 @@ import type { Access } from './access.ts';
 import type { CliConfig } from './config.ts';
 import { profilesFile } from './profiles.ts';
 
-/** The identity of an attempt. If one of these differs, it is another attempt. */
+/** What identifies an attempt: if one of these differs, it is another attempt. */
 export interface AttemptPurpose {
   readonly command: 'apply' | 'import';
   readonly server: string;
@@ -39,7 +39,7 @@ interface AttemptRecord {
   readonly secret: string;
 }
 
-/** Half of the day for which the service stores responses: no repetition uses a key that the service has deleted. */
+/** Half of the day for which the service stores responses, so that no retry uses a key that the service has deleted. */
 const recordLifeMs = 12 * 60 * 60 * 1000;
 const recordsMax = 100;
 const recordBytesMax = 8192;

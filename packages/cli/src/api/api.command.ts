@@ -17,7 +17,7 @@ interface Options extends CommonOptions {
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 const pagesMax = 1_000;
 
-/** `baton api METHOD PATH`: any call of the API, with the account of the other commands. */
+/** `baton api METHOD PATH`: any API call, with the same account as the other commands. */
 export function addApi(program: Command, context: CommandContext): void {
   const command = program
     .command('api <method> <path>')
@@ -104,7 +104,7 @@ async function filledIn(path: string, idOf: (name: string) => Promise<string>): 
   return `/api/v1${filled}`;
 }
 
-/** The maximum levels of a name such as `a[b][c]=1`. */
+/** The maximum number of levels in a name such as `a[b][c]=1`. */
 const levelsMax = 20;
 
 /** `a=1`, and nested values: `a[b]=1` is a member of an object, `a[]=1` one more item in a list. */

@@ -80,7 +80,10 @@ async function runApply(options: Options, context: CommandContext): Promise<void
   });
 }
 
-/** Applies the changes in order. @throws PlainError with the created objects, the others, and the remedy */
+/**
+ * Applies the changes in order. @throws PlainError that lists which objects were created and which weren't, and the
+ * remedy
+ */
 async function carryOutAll(
   changes: readonly Change[],
   outcomes: Map<Change, Outcome>,

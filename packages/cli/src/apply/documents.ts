@@ -91,7 +91,10 @@ export function formatPointer(pointer: string): string {
   return parts.map((part) => onOneLine(part.replaceAll('~1', '/').replaceAll('~0', '~'))).join('.');
 }
 
-/** A name as in a JSON string, without the quotes. Two names that differ in hidden characters are shown differently. */
+/**
+ * A name as it would be in a JSON string, without the quotes. Two names that differ in hidden characters are shown
+ * differently.
+ */
 export const onOneLine = (name: string): string =>
   revealHidden(JSON.stringify(name).slice(1, -1), { all: true });
 

@@ -10,7 +10,7 @@ export interface SourceFile {
   readonly text: string;
 }
 
-/** The limits of one apply: people can't review a larger plan. */
+/** The limits per apply: people can't review a larger plan. */
 export const fileBounds = { fileBytesMax: 1_048_576, filesMax: 200, foldersMax: 200, depthMax: 10 } as const;
 
 const endings = /\.(ya?ml|json)$/i;

@@ -102,7 +102,7 @@ async function demonstrateOrganisation(options: Options, context: CommandContext
 
 /**
  * Runs a demo with the running Baton, or with a temporary one, which is stopped at the end.
- * @param settings of the temporary one
+ * @param settings for the temporary one
  */
 async function withBaton(
   options: Options,

@@ -17,7 +17,7 @@ const eventsMax = 1_000_000_000;
  */
 const rememberedIds = 1000;
 
-/** `baton event tail`: the events from now on, or from a time on, until it is stopped. */
+/** `baton event tail`: the events from now on, or since a given time, until it is stopped. */
 export function addEventTail(program: Command, context: CommandContext): void {
   const command = program
     .command('event')

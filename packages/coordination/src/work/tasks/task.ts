@@ -21,7 +21,7 @@ import { TaskVerificationSummary } from '../verifications/attempt.ts';
 import { RequirementsInput } from './requirements.ts';
 import { TaskRef } from './task-ref.ts';
 
-/** The order of work; a row stores the index. */
+/** The order in which work is done; a row stores the index. */
 export const priorities = ['critical', 'high', 'medium', 'low'] as const;
 export type Priority = (typeof priorities)[number];
 
