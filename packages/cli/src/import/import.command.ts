@@ -34,7 +34,7 @@ interface Options extends CommonOptions {
   readonly delimiter?: string;
 }
 
-/** A repeated option has all its values, separated by commas. */
+/** The values of a repeated option are joined with commas. */
 type FormOption = readonly [flags: string, description: string, isSeveral?: 'several'];
 
 interface Form {

@@ -27,7 +27,7 @@ export interface SourceItem {
   readonly dueDate?: string;
   /** The instant before which it should not be started. */
   readonly startDate?: string;
-  /** The check that decides on its completion. Closed items have none. */
+  /** The check that decides whether it is done. Closed items have none. */
   readonly acceptance?: readonly SourceCheck[];
   readonly customFields: Readonly<Record<string, unknown>>;
   readonly links: readonly Link[];
@@ -96,7 +96,7 @@ export class LeftOut {
   }
 
   /**
-   * Rejects a source without a readable item, unless it is empty.
+   * Rejects a source in which no item is readable, unless it is empty.
    * @throws PlainError with the reasons
    */
   requireReadable(items: readonly SourceItem[], name: string, hint = ''): void {

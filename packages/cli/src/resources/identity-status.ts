@@ -11,7 +11,7 @@ export async function* withIdentityStatus(
   principals: AsyncIterable<Principal>,
 ): AsyncGenerator<Principal & { readonly identityStatus?: 'disabled' }> {
   const isReadable = called.access.adminSecret !== undefined && called.access.tenantId !== undefined;
-  // Identity may be unavailable, or reject the secret from another machine: the list of coordination is still shown.
+  // Identity may be unavailable, or reject the secret from another machine: coordination's list is still shown.
   const disabled = isReadable
     ? await findDisabledPeople(called).catch(() => new Set<string>())
     : new Set<string>();

@@ -39,7 +39,7 @@ const because = ({ options }: Called) => {
   return text === undefined ? {} : { reason: text };
 };
 
-/** The id of a principal of identity: an id, or its name. @throws PlainError if none or several fit */
+/** The id of a principal of identity: an id, or its name. @throws PlainError if none or several match */
 function findPersonId(called: Called, text: string): Promise<string> {
   return findId('principal', text, namesOfPeople(called, text));
 }

@@ -2,7 +2,7 @@ import { hasHappened } from '../instants.ts';
 import type { LeftOut, Priority, SourceStatus } from '../source.ts';
 import { findStatus, plainWord, priorityIn, readResolution, type Words } from '../words.ts';
 
-/** A tracker whose numbers have a meaning of their own. */
+/** A tracker whose priority numbers have their own meaning. */
 export type CsvProduct = 'clickup' | 'ticktick' | undefined;
 
 export function detectCsvProduct(header: readonly string[]): CsvProduct {
@@ -14,7 +14,7 @@ export function detectCsvProduct(header: readonly string[]): CsvProduct {
     : undefined;
 }
 
-/** The columns of a row that determine its status. */
+/** The columns that determine a row's status. */
 export interface RowState {
   readonly status: string;
   readonly resolution: string;

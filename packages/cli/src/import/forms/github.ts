@@ -17,7 +17,7 @@ import { githubRecords, listMembers } from './github-records.ts';
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Reads issues of GitHub: a response of the REST API (`gh api repos/OWNER/REPO/issues --paginate`), the output of `gh
+ * Reads GitHub issues: a response from the REST API (`gh api repos/OWNER/REPO/issues --paginate`), the output of `gh
  * issue list --json …`, or a GraphQL response.
  * @param repository as `owner/repo`, for issues without an address
  * @throws PlainError for any other input, and if no issue could be read
@@ -118,7 +118,7 @@ function itemOf(
   };
 }
 
-/** A list without the state of its issues may have the time of their closing. */
+/** A list without the issues' states may contain the time at which they were closed. */
 function stateIn(fields: Fields): string {
   const isClosed =
     fields['closed'] === true || textIn(fields['closed_at'] ?? fields['closedAt']) !== undefined;
@@ -209,7 +209,7 @@ function withParents(
   });
 }
 
-/** An issue that is blocked by one outside of the list gets a blocked status, because it can't get a relation. */
+/** An issue that is blocked by one outside the list gets a blocked status, because no relation can be created. */
 function withForeignBlockers(
   items: readonly SourceItem[],
   neighbours: ReadonlyMap<string, Neighbours>,

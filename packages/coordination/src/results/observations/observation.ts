@@ -3,7 +3,7 @@ import { Timestamp, Uuid } from '@baton/values/wire';
 import { documentBytesMax } from '../../service/documents.ts';
 import { TaskRef } from '../../work/tasks/task-ref.ts';
 
-/** Limits in the request schema; the limit of each field is stricter and has the code `observation_invalid`. */
+/** Limits in the request schema; each field's own limit is stricter and has the code `observation_invalid`. */
 const text = z.string().max(2000);
 
 const Entity = z.strictObject({

@@ -202,7 +202,7 @@ async function resolveOutcome(
   return { outcome: { approved: shown.approved, rejected: shown.rejected }, values };
 }
 
-/** The calls with external effects that later checks make once a person has approved this one. */
+/** The calls with external effects that later checks make after a person has approved this one. */
 async function callsAfter(
   context: Context,
   { typeId, acceptance }: TaskOfSubject,
