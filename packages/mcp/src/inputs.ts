@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Forms of arguments, with the service's bounds. */
+/** Argument schemas, with the service's limits. */
 export const leaseId = z.uuid().describe('The lease that work_next gave you.');
 export const taskRef = z
   .string()

@@ -1,7 +1,7 @@
 import type { JSONRPCMessage, McpServer } from '@modelcontextprotocol/server';
 import { type JournalWatch, listenedMax } from './journal-watch.ts';
 
-/** The resources of a request to listen (2026-07-28); undefined for another request. */
+/** The resources in a request to listen (2026-07-28); undefined for any other request. */
 export function listenedIn(message: object | undefined): readonly string[] | undefined {
   const { method, params } = (message ?? {}) as { method?: unknown; params?: Listen };
   if (method !== 'subscriptions/listen') return undefined;
@@ -13,7 +13,7 @@ interface Listen {
   readonly notifications?: { readonly resourceSubscriptions?: unknown };
 }
 
-/** The subscriptions of a connection's client, in the protocols of 2025 and 2026. */
+/** The subscriptions of a connection's client, in the 2025 and 2026 protocol versions. */
 export class Listeners {
   readonly #journal: JournalWatch;
   /** Functions that end them, by the id of the request, or the address in the 2025 protocol versions. */

@@ -31,7 +31,7 @@ export interface Tool {
   readonly permissions: readonly string[];
   readonly input: StandardSchemaWithJSON;
   readonly isReadOnly: boolean;
-  /** Whether it ends or replaces the work of others. */
+  /** Whether it ends or replaces others' work. */
   readonly isDestructive: boolean;
   /** Whether a second call with the same arguments changes nothing more. */
   readonly isIdempotent: boolean;
@@ -45,7 +45,7 @@ export interface Followed {
   readonly id: string;
 }
 
-/** The result of a tool that started an operation which continues without it. */
+/** The result of a tool that started an operation that continues without it. */
 export interface Begun {
   readonly text: string;
   readonly followed: Followed;
@@ -65,8 +65,8 @@ export function tool<Input extends z.ZodObject>(shape: Shaped<Input>): Tool {
 }
 
 /**
- * Caches the JSON Schema of a form: a server is created per request over HTTP, and generating 14 schemas takes 3
- * ms. The schema contains only members that clients of all models accept; the form itself validates more.
+ * Caches the JSON Schema of a form: a server is created per request over HTTP, and generating 14 schemas takes 3 ms.
+ * The schema contains only members that clients for all models accept; the form itself validates more.
  */
 function written(form: z.ZodObject): StandardSchemaWithJSON {
   const standard = form['~standard'] as StandardSchemaWithJSON['~standard'];

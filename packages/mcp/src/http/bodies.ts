@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 
-/** The reason why a body is rejected; the rest of it is not read. */
+/** Why a body is rejected; the rest of it is not read. */
 export type BodyRefusal = 'too_long' | 'busy' | 'full' | 'not_a_message';
 
 interface BodyBounds {
@@ -37,7 +37,7 @@ export class Bodies {
 
   /**
    * Reads a body, and counts it until `done` is called. The port sets the timeout.
-   * @returns the reason of a rejection, or the bytes
+   * @returns the reason why it was rejected, or the bytes
    */
   async read(req: IncomingMessage, principalId: string, done: AbortSignal): Promise<Buffer | BodyRefusal> {
     if (Number(req.headers['content-length'] ?? 0) > this.#bounds.bodyBytesMax) return 'too_long';

@@ -57,7 +57,7 @@ export interface NewMessages {
   targets: readonly { message_id: string; run_id: string; key: string }[];
 }
 
-/** A message with the fields of its run that its events need. */
+/** A message, with the fields of its run that the events need. */
 export type AddedMessageRow = ControlMessageRow & {
   run_version: number;
   attempt: number;

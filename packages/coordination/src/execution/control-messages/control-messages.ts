@@ -152,7 +152,7 @@ export async function listControlMessages(
   return { items, nextCursor, hasMore: found.length > limit };
 }
 
-/** A cursor is only valid for its run. */
+/** A cursor is only valid for the run that it came from. */
 function seqOf(cursor: string, runId: string): number {
   if (!cursor.startsWith(cursorPrefix)) fail('invalid_cursor');
   const position = decodeCursor('control-messages', cursor.slice(cursorPrefix.length), ['uuid', 'integer']);

@@ -7,7 +7,7 @@ import { getRun } from './runs.ts';
 
 export type { LiveRunRow };
 
-/** The claim that the body of a request presents. */
+/** The claim that a request body presents. */
 export interface ShownClaim {
   claimId: string;
   fencingToken: number;

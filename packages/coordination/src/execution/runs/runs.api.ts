@@ -65,7 +65,7 @@ export const runsApi = [
       agentKey: QueryWord.optional(),
       status: QueryWord.optional(),
       stalled: QueryFlag.optional().describe(
-        'With `true`, only running ones without progress for longer than the `progressTimeoutSeconds` of their task ' +
+        'With `true`, only running runs without progress for longer than the `progressTimeoutSeconds` of their task ' +
           'type.',
       ),
     },
