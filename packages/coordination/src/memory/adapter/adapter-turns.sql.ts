@@ -78,7 +78,7 @@ export function renewLeases(
     returning c.lease_id`;
 }
 
-/** The end of a turn: the position up to which events are confirmed. */
+/** How a turn ended: the position up to which events are confirmed. */
 export interface TurnEnd {
   readonly reached: JournalPosition;
   readonly hasMore: boolean;

@@ -2,7 +2,7 @@ import type { Context } from '../context.ts';
 import { findChainDepth, recordAct } from './acts.sql.ts';
 import type { Cause } from './cause.ts';
 
-/** A cause that follows a rule's last action on the task after more than this time starts a new chain. */
+/** A cause that occurs more than this long after a rule's last action on the task starts a new chain. */
 const linkSecondsMax = 60;
 
 /**

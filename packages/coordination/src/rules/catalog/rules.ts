@@ -147,7 +147,7 @@ const needed: readonly Permission[] = [
 ];
 
 /**
- * The principal on whose behalf a rule will act, and the upper bound of its permissions, including those that its skill
+ * The principal that a rule will act for, and the upper bound of its permissions, including those that its skill
  * requires.
  * @param narrowedBy the result of `requireStanding`
  */

@@ -25,9 +25,9 @@ export const actionKinds = [
   'request_decision',
 ] as const;
 export type ActionKind = (typeof actionKinds)[number];
-/** The kinds that create a task. */
+/** The kinds of actions that create a task. */
 export const creatingKinds: readonly ActionKind[] = ['ensure_work', 'request_decision'];
-/** The kinds that close a task. */
+/** The kinds of actions that close a task. */
 export const closingKinds: readonly ActionKind[] = ['cancel_work', 'complete_work'];
 
 const short = z.string().min(1).max(500);

@@ -15,7 +15,7 @@ import type { Context } from '../context.ts';
 /** Another principal wrote or enabled a rule after its authority was locked: the transaction must restart. */
 export class AuthorityChanged extends Error {}
 
-/** The principals on whose behalf rules act. */
+/** The principals that rules act for. */
 export interface Authorities {
   /**
    * Undefined if that principal or credential is no longer active. If external authorization decides permissions, it is

@@ -113,7 +113,7 @@ export function replayAllInTurn(
   );
 }
 
-/** The maximum time that a call searches for deadlines that move. */
+/** How long a call searches for deadlines that move. */
 const foreseeingMsMax = 1000;
 
 /**
