@@ -5,7 +5,7 @@ import type { Page } from '@baton/kernel/http/paging';
 import type { SkillRow } from '../../organisation/skills/skill.ts';
 import type { ToolDetailRow, ToolRow } from './tool.ts';
 
-/** The inputs that determine a caller's tools, except the projects above a run. */
+/** What determines a caller's tools, except the projects above a run. */
 export interface ToolPolicyRow {
   /** Hash over id, version and status of every skill of the tenant. */
   catalog_hash: string;

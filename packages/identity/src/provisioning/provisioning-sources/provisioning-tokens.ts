@@ -35,7 +35,7 @@ export function parseProvisioningToken(token: string): string | undefined {
 }
 
 /**
- * Issues a long-lived token of a source, for directories that can't request access tokens (see
+ * Issues a long-lived token for a source, for directories that can't request access tokens (see
  * docs/reference/scim.md#provisioning-tokens).
  * @throws Refusal `provisioning_source_not_found`, `idempotency_key_reused`, `token_limit_reached`
  */

@@ -70,7 +70,7 @@ export function updateTenantGroup(groupId: string, name: string) {
   return sql<{ key: string }>`update groups set name = ${name} where id = ${groupId} returning key`;
 }
 
-/** The tenant's group is deleted after it. */
+/** The tenant's own group is deleted afterwards. */
 export function deleteScimGroup(id: string) {
   return sql`delete from scim_groups where id = ${id}`;
 }
