@@ -7,7 +7,7 @@ import type { Tables } from '../../service/schema.ts';
 import { archivableStatuses } from '../workspace-types/workspace-type.ts';
 
 export const taskTypesMax = 100;
-/** Levels from a root to a leaf, inclusive. */
+/** The maximum number of levels from a root to a leaf, inclusive. */
 export const workspaceLevelsMax = 64;
 
 /** A node in the tenant's tree in which work is organized. See docs/reference/workspaces.md#read. */
