@@ -139,7 +139,7 @@ function clock(check: string, date: string | null, hereMs: number): Finding[] {
       check: 'clock',
       isGood,
       says: `${Math.abs(seconds)} s from that of ${check}`,
-      ...(!isGood && { repair: 'Synchronize the clocks by NTP: tokens and leases depend on the time.' }),
+      ...(!isGood && { repair: 'Synchronize the clocks with NTP: tokens and leases depend on the time.' }),
     },
   ];
 }

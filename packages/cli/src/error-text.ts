@@ -6,7 +6,7 @@ import { certificateProblem } from './certificate-error.ts';
 export const exitCodes = { failed: 1, usage: 2, notSignedIn: 4 } as const;
 
 const connectionHint = () =>
-  `Is Baton running there? ${invocation()} start starts it here; ${invocation()} doctor looks closer.`;
+  `Is Baton running there? ${invocation()} start starts it here; ${invocation()} doctor checks in more detail.`;
 
 /** One sentence for an error: its code, the message, the request's id for the operator, and the remedy. */
 export function describeError(error: BatonError): string {

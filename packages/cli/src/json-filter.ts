@@ -6,7 +6,7 @@ export class FilterFailure extends PlainError {
   readonly value: unknown;
 
   constructor(message: string, value: unknown) {
-    super(`The filter of --jq failed on the result: ${message}`);
+    super(`The --jq filter failed on the result: ${message}`);
     this.value = value;
   }
 }

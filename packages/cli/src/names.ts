@@ -145,7 +145,7 @@ function refusal(noun: string, text: string, found: readonly Named[], isCut: boo
   if (found.length === 0) return `There is no ${noun} ${visible(text)}.${cut}`;
   const more = found.length - listedMax;
   return [
-    `${visible(text)} fits ${found.length === 1 ? 'this' : 'several'}; give the id of the ${noun}.${cut}`,
+    `${visible(text)} matches ${found.length === 1 ? 'this' : 'several'}; give the id of the ${noun}.${cut}`,
     ...found
       .slice(0, listedMax)
       .map(

@@ -89,7 +89,7 @@ function parsed(text: string | undefined): Readonly<Record<string, unknown>> {
     const value: unknown = JSON.parse(text ?? '{}');
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
   } catch {
-    // Whoever reads the file's contents reports the damage.
+    // Anyone who reads the file's contents reports the damage.
     return {};
   }
 }

@@ -31,9 +31,9 @@ export function addApi(program: Command, context: CommandContext): void {
       [],
     )
     .option('-f, --raw-field <name=text>', 'the same, always as text', list, [])
-    .option('--input <file>', 'the body from a file of JSON; - is standard input')
+    .option('--input <file>', 'the body from a JSON file; - is standard input')
     .option('--if-match <etag>', 'only if the object still has this version')
-    .option('--paginate', 'all pages of a list, as one')
+    .option('--paginate', 'all pages of a list, combined into one')
     .action((method: string, path: string, options: Options) => callApi(method, path, options, context));
 }
 
@@ -48,7 +48,7 @@ async function callApi(
   const fields = { ...fieldsOf(options.field, typed), ...fieldsOf(options.rawField, String) };
   const input = options.input === undefined ? undefined : jsonOf(options.input);
   if (input !== undefined && Object.keys(fields).length > 0)
-    throw usageError('Give the body by --input or by fields, not by both.');
+    throw usageError('Give the body either with --input or as fields, not both.');
   await asCaller(options, context, async (baton, { tenantId }) => {
     const path = await filledIn(givenPath, async (name) => {
       if (name === 'tenant' && tenantId !== undefined) return tenantId;
@@ -99,7 +99,7 @@ async function filledIn(path: string, idOf: (name: string) => Promise<string>): 
   for (const name of ['me', 'tenant'])
     if (filled.includes(`{${name}}`)) filled = filled.replaceAll(`{${name}}`, await idOf(name));
   const unknown = /\{(\w+)\}/.exec(filled)?.[1];
-  if (unknown !== undefined) throw usageError(`{${unknown}} is not known: {me} and {tenant} are.`);
+  if (unknown !== undefined) throw usageError(`{${unknown}} is unknown: use {me} or {tenant}.`);
   if (/^\/(?:api|iam|health|healthz)(?:\/|$)/.test(filled)) return filled;
   return `/api/v1${filled}`;
 }

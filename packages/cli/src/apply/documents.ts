@@ -149,7 +149,7 @@ function declaredOf(
     if (!['apiVersion', 'kind', 'key', 'spec'].includes(name))
       wrong(
         `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`,
-        'there is no such field; a document has apiVersion, kind, key and spec.',
+        'unknown field; a document has apiVersion, kind, key and spec.',
       );
   if (version !== apiVersion) wrong('/apiVersion', `write apiVersion: ${apiVersion}.`);
   if (packageKinds.includes(kind as string))
@@ -184,7 +184,7 @@ function noteRepeated(all: readonly Declared[], problems: Problems): void {
     const name = `${one.kind}/${one.key}`;
     const first = seen.get(name);
     if (first === undefined) seen.set(name, one);
-    else problems.add(one, '/key', `${first.placeOf('/key')} declares it, too: keep one of them.`);
+    else problems.add(one, '/key', `${first.placeOf('/key')} already declares it: remove one of the two.`);
   }
 }
 

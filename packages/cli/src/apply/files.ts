@@ -45,7 +45,7 @@ async function pathsOf(name: string): Promise<string[]> {
   if (!kind.isDirectory()) return [name];
   const found = await filesBelow(name);
   if (found.length === 0)
-    throw new PlainError(`${visible(name)} holds no file that ends in .yaml, .yml or .json.`);
+    throw new PlainError(`${visible(name)} contains no file that ends in .yaml, .yml or .json.`);
   return found;
 }
 
@@ -57,7 +57,7 @@ async function filesBelow(root: string): Promise<string[]> {
     const folder = folders[at] as string;
     if (folders.length > foldersMax || found.length > filesMax)
       throw new PlainError(
-        `${visible(root)} holds more than ${filesMax} files or ${foldersMax} folders: name a smaller one.`,
+        `${visible(root)} contains more than ${filesMax} files or ${foldersMax} folders: specify a smaller one.`,
       );
     const depth = relative(root, folder) === '' ? 0 : relative(root, folder).split(/[/\\]/).length;
     const entries = await readdir(folder, { withFileTypes: true });
@@ -67,7 +67,7 @@ async function filesBelow(root: string): Promise<string[]> {
       if (entry.isDirectory()) {
         if (depth + 1 > depthMax)
           throw new PlainError(
-            `${visible(path)} is more than ${depthMax} folders deep: name a smaller folder.`,
+            `${visible(path)} is more than ${depthMax} folders deep: specify a smaller folder.`,
           );
         folders.push(path);
       } else if (endings.test(entry.name) && (await isFile(path))) found.push(path);

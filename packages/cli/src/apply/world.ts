@@ -128,7 +128,7 @@ async function readAll<Item>(name: string, list: () => Paged<unknown, Item>): Pr
   for await (const item of list()) {
     if (all.length >= itemsMax)
       throw new PlainError(
-        `There are more than ${itemsMax} ${name}, which is too many for a comparison with files.`,
+        `There are more than ${itemsMax} ${name}, which is too many to compare with files.`,
       );
     all.push(item);
   }

@@ -72,7 +72,7 @@ export function readDocuments(source: string): TextDocument[] {
 }
 
 const tooMany = new TextFault(
-  `a file holds ${documentBounds.documentsMax} documents at most: split it into several files`,
+  `a file may contain at most ${documentBounds.documentsMax} documents: split it into several files`,
   { line: 1, column: 1 },
 );
 

@@ -143,7 +143,7 @@ async function findBaton(
   }
   if (options.url !== undefined || options.connection !== undefined)
     throw new PlainError(`No Baton is ready at ${connection?.coordinationUrl ?? options.url}.`);
-  output.progress('No Baton runs here: starting a temporary one ...\n');
+  output.progress('No Baton is running here: starting a temporary one ...\n');
   return await startTemporaryBaton(config, settings, onSpawn);
 }
 

@@ -33,7 +33,7 @@ export function addEventTail(program: Command, context: CommandContext): void {
     )
     .option(
       '--since <time>',
-      'begin with those from this time on: 2026-01-31T00:00:00Z, or 90s, 15m, 2h, 3d ago',
+      'start with events since this time: 2026-01-31T00:00:00Z, or 90s, 15m, 2h, 3d ago',
       since,
     )
     .option('--max <number>', 'end after this many', wholeNumber(1, eventsMax))

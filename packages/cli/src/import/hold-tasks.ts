@@ -35,7 +35,8 @@ export async function makeHold(baton: BatonClient): Promise<void> {
     await baton.capabilities.create({
       name: holdCapability,
       description:
-        'Assign it to nobody. A task requires it until `baton import` has completed it; run an interrupted import again.',
+        'Do not assign it to anybody. A task requires it until `baton import` has completed it; run an interrupted ' +
+        'import again.',
     });
   } catch (error) {
     if (!(error instanceof BatonError) || error.code !== 'capability_exists') throw error;

@@ -80,7 +80,7 @@ export function withUsableIds<Given extends Source>(source: Given): Given {
 function faultOfId(id: string): string | undefined {
   if (id.length > bounds.idCharactersMax)
     return `has an id of more than ${bounds.idCharactersMax} characters`;
-  return id === storable(id) ? undefined : 'has an id with a NUL or half of a character';
+  return id === storable(id) ? undefined : 'has an id with a NUL or half a character';
 }
 
 function linksOf(

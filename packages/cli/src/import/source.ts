@@ -81,7 +81,7 @@ export class LeftOut {
   /** @param given the reason, a sentence without its subject, such as `is a pull request, not an issue` */
   add(given: string, example: string): void {
     const isBeyond = this.#reasons.size >= reasonsMax && !this.#reasons.has(given);
-    const reason = isBeyond ? 'is skipped or changed for further reasons' : given;
+    const reason = isBeyond ? 'is skipped or changed for other reasons' : given;
     const known = this.#reasons.get(reason) ?? { count: 0, examples: [] };
     known.count += 1;
     const shown = example.slice(0, 80);

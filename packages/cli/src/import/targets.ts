@@ -115,7 +115,7 @@ async function peopleOf(
   }
   for (const { assignee } of items)
     if (assignee !== undefined && !found.has(assignee))
-      leftOut.add('assignee is unknown here: map names by --people', assignee);
+      leftOut.add('assignee is unknown here: map names with --people', assignee);
   return found;
 }
 

@@ -102,7 +102,7 @@ export async function planPrincipal(planning: Planning, document: Declared): Pro
     problems.add(
       document,
       '/spec/kind',
-      `it is ${found.kind}, and a principal keeps its kind: take another key.`,
+      `it is ${found.kind}, and a principal's kind can't change: use another key.`,
     );
   if (wanted.access === undefined && isObject(spec['access']) && problems.count === before)
     return unchanged(document);
@@ -165,7 +165,7 @@ async function accessIn(
     iamTenantId: (identityTenant as string | undefined) ?? known?.iamTenantId,
   };
   if (place.issuer === undefined || place.iamTenantId === undefined) {
-    problems.add(document, '/spec/access', 'it lacks issuer and identityTenant, which are not known here.');
+    problems.add(document, '/spec/access', 'it lacks issuer and identityTenant, which have no default here.');
     return undefined;
   }
   return {

@@ -88,7 +88,9 @@ export function csvColumns(header: readonly string[], map = ''): CsvColumns {
     if (all.length > 0) columns[field] = [...new Set(all)];
   }
   if (columns.title === undefined)
-    throw usage(`No column is the title: name it by --map title=…; there are: ${header.join(', ')}.`);
+    throw usage(
+      `No column is the title: select one with --map title=…; the columns are: ${header.join(', ')}.`,
+    );
   return columns;
 }
 
@@ -129,7 +131,7 @@ function mappedColumns(header: readonly string[], map: string): Map<CsvField, nu
     const exact = header.indexOf(column);
     const at = exact === -1 ? plain.indexOf(plainHeader(column)) : exact;
     if (at === -1 && column !== '')
-      throw usage(`--map names no column ${column}; there are: ${header.join(', ')}.`);
+      throw usage(`--map has no column ${column}; valid columns: ${header.join(', ')}.`);
     named.set(field, [...(named.get(field) ?? []), ...(at === -1 ? [] : [at])]);
   }
   return named;

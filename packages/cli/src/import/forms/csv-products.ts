@@ -55,7 +55,8 @@ function endOf(
   const happened = (cells: readonly string[]) =>
     cells.some((cell) => {
       const said = hasHappened(cell);
-      if (said === undefined) leftOut.add('has an end that is neither a date nor a yes', `${own}: ${cell}`);
+      if (said === undefined)
+        leftOut.add('has a completion value that is neither a date nor a yes', `${own}: ${cell}`);
       return said === true;
     });
   const resolved = readResolution(resolution);

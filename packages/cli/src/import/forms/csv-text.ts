@@ -105,7 +105,7 @@ function* rowsIn(
     else faults.push({ line, fault: row.fault });
     if (faults.length > csvBounds.quoteFaultsMax)
       throw new PlainError(
-        `${name} has more than ${csvBounds.quoteFaultsMax} rows that can't be read: is it of comma-separated values?`,
+        `${name} has more than ${csvBounds.quoteFaultsMax} rows that can't be read: is it a CSV file?`,
       );
   }
 }
@@ -130,7 +130,7 @@ function rowAt(text: string, from: Place, delimiter: string): ReadRow {
     } else {
       const end = endOfCell(text, at, delimiter);
       cell = text.slice(at, end);
-      if (cell.includes('"')) return faultAt(at, 'has a quote inside of a cell that does not begin with one');
+      if (cell.includes('"')) return faultAt(at, 'has a quote inside a cell that does not begin with one');
       at = end;
     }
     cells.push(cell);

@@ -171,7 +171,7 @@ function datesOf({ own, cell }: Row, leftOut: LeftOut): readonly [string | undef
   const dateOf = (text: string, what: string) => {
     const date = instantIn(text);
     if (text !== '' && date === undefined)
-      leftOut.add(`has a ${what} date of another form than 2026-12-24`, `${own}: ${text}`);
+      leftOut.add(`has a ${what} date in a form other than 2026-12-24`, `${own}: ${text}`);
     return date;
   };
   return [dateOf(due, 'due'), dateOf(plainCell(cell('start')) || from, 'start')];

@@ -36,7 +36,7 @@ export function readGithub(text: string, name: string, words: Words, repository?
       leftOut.addUnreadable('is not an issue of GitHub: it needs number and title', place);
     else if (isPullRequest(fields)) leftOut.add('is a pull request, not an issue', id);
     else if (owner === undefined)
-      leftOut.addUnreadable('has no URL: add url to the --json of gh, or pass --source owner/repo', place);
+      leftOut.addUnreadable("has no URL: add url to gh's --json option, or pass --source owner/repo", place);
     else if (seen.has(id)) leftOut.add('is listed twice', id);
     else {
       seen.add(id);
