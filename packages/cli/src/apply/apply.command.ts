@@ -81,8 +81,8 @@ async function runApply(options: Options, context: CommandContext): Promise<void
 }
 
 /**
- * Applies the changes in order. @throws PlainError that lists which objects were created and which weren't, and the
- * remedy
+ * Applies the changes in order.
+ * @throws PlainError that lists which objects were created and which weren't, and the remedy
  */
 async function carryOutAll(
   changes: readonly Change[],

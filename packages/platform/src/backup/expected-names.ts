@@ -52,8 +52,8 @@ const leftOut = pattern([
 ]);
 
 /**
- * Determines from its name what a restore does with a backup's entry. @param name the name relative to the archive's
- * root, with or without a leading `./` and a trailing `/`
+ * Determines from its name what a restore does with a backup's entry.
+ * @param name the name relative to the archive's root, with or without a leading `./` and a trailing `/`
  */
 export function useOf(name: string, type: 'File' | 'Directory'): Use {
   const path = name.replace(/^\.\//, '').replace(/\/$/, '');

@@ -68,7 +68,8 @@ function positionOf(cursor: string, runId: string) {
 
 /**
  * Revokes a launch: no further run of the child can start, and none of its runs can launch children. Repeating the call
- * has no effect. @param of.runId the run in the path, which must be the one that launched the child
+ * has no effect.
+ * @param of.runId the run in the path, which must be the one that launched the child
  * @param request.cancelChild also sends a cancel request to the child's active run
  * @throws Refusal `not_found`, `run_holder_mismatch`
  */

@@ -37,7 +37,8 @@ interface RuleLookUp {
 
 /**
  * Resolves the references of a rule, in the order of docs/reference/rules.md#operations. An agent without an identity
- * is accepted; until one is linked, its actions are refused. @returns the key of the agent that the rule acts as
+ * is accepted; until one is linked, its actions are refused.
+ * @returns the key of the agent that the rule acts as
  * @throws Refusal `not_found`, `workspace_archived`, `goal_abandoned`, `unknown_agent`, `unknown_task_type`,
  * `unknown_role`, `unknown_skill`, `rule_skill_side_effects`, `invalid_acceptance_spec`, `invalid_rule`,
  * `permission_escalation`

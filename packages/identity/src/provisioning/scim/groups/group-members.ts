@@ -70,8 +70,8 @@ export async function lockAddedUsers(context: Context, changes: readonly MemberC
 }
 
 /**
- * Applies changes in order, and emits an event for each member that is added or removed. @returns whether any member
- * was added or removed
+ * Applies changes in order, and emits an event for each member that is added or removed.
+ * @returns whether any member was added or removed
  * @throws Refusal `scim_invalid_value` for a user that the source does not have
  */
 export async function changeMembers(
