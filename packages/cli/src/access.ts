@@ -8,13 +8,13 @@ import { httpTransport } from './http-transport.ts';
 import { PlainError } from './plain-error.ts';
 import { readProfiles } from './profiles.ts';
 
-/** The account of a command: its Baton and its credential. */
+/** The account that a command uses: a Baton and a credential. */
 export interface Access {
   readonly coordinationUrl: string;
   readonly identityUrl: string;
   /** A personal access token. */
   readonly token: string;
-  /** The secret of identity's administration; only the owner of a Baton on this machine has it. */
+  /** Identity's admin secret; only the owner of a Baton on this machine has it. */
   readonly adminSecret: string | undefined;
   readonly tenantId: string | undefined;
   readonly issuer: string | undefined;

@@ -132,7 +132,7 @@ async function faultOf({ tail, isRun }: Mention): Promise<string | undefined> {
   return isRun ? faultOfLine(words) : faultOfWords(words);
 }
 
-/** Follows the words down the tree, as far as they are commands. */
+/** Follows the words down the tree while they are commands. */
 function faultOfWords(words: readonly string[]): string | undefined {
   let command: Command = program;
   let at = 0;

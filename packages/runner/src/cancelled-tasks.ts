@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Task } from '@baton/sdk';
 
-/** Fewer than the 500 tasks among which the SDK selects, so that they include one that is not excluded. */
+/** Fewer than the 500 tasks that the SDK selects from, so that they include one that is not excluded. */
 const cancelledTasksMax = 400;
 
 /**

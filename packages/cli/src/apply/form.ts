@@ -46,11 +46,7 @@ export function checkFields(
     const pointer = `${at}/${escapePointer(name)}`;
     const form = Object.hasOwn(fields, name) ? fields[name] : undefined;
     if (form === undefined)
-      problems.add(
-        document,
-        pointer,
-        `there is no such field; there are: ${Object.keys(fields).join(', ')}.`,
-      );
+      problems.add(document, pointer, `unknown field; valid fields: ${Object.keys(fields).join(', ')}.`);
     else if (typeof form !== 'string') {
       if (!form.includes(given as string))
         problems.add(document, pointer, `write one of ${form.join(', ')}.`);

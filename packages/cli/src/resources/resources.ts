@@ -39,7 +39,7 @@ const because = ({ options }: Called) => {
   return text === undefined ? {} : { reason: text };
 };
 
-/** The id of a principal of identity: an id, or its name. @throws PlainError if none or several fit */
+/** The id of a principal of identity: an id, or its name. @throws PlainError if none or several match */
 function findPersonId(called: Called, text: string): Promise<string> {
   return findId('principal', text, namesOfPeople(called, text));
 }
@@ -385,7 +385,7 @@ export const resources: readonly Resource[] = [
         call: async ({ baton, args: [name = ''] }) =>
           baton.principals.enable(await findPrincipalId(baton, name), {}),
         says: ({ displayName }) =>
-          `${String(displayName)} is enabled. Its links to identity, which the disable revoked, stay revoked: a new one is made by POST /principals/ID/iam-bindings.`,
+          `${String(displayName)} is enabled. Its links to identity were revoked when it was disabled and stay revoked: create a new one with POST /principals/ID/iam-bindings.`,
       },
     ],
   },

@@ -17,15 +17,15 @@ export const errors = {
   ),
   scope_not_granted: forbidden(
     'The token has no scope of this service.',
-    'Request the scope of this audience when you exchange the credential, or have its scope ceiling raised.',
+    'Request a scope of this service when you exchange the credential, or have its scope ceiling raised.',
   ),
   purpose_ref_required: forbidden(
-    'A token for decisions does not specify the approval that it is for.',
+    'A token for a single decision does not specify its approval.',
     'Exchange the credential again with the id of the approval as `purpose_ref`.',
   ),
   not_entitled: forbidden(
     'The license does not cover this part of the service.',
-    'Have the license extended by `details.feature`, or use the service without it.',
+    'Have `details.feature` added to the license, or use the service without it.',
   ),
   outside_purpose: forbidden(
     'The token only allows approving or rejecting one approval.',

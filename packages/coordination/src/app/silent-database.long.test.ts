@@ -83,7 +83,7 @@ test('a stream is notified of new events within 5 s after the database recovers'
     const told = async (title: string) => {
       const heard = stream.events.length;
       await baton.admin.post('/tasks', { title });
-      // A transaction of another test file may delay the journal for longer than 5 s: all share one PostgreSQL.
+      // A transaction in another test file may delay the journal for longer than 5 s: all share one PostgreSQL.
       await journalIsStable(baton.pool);
       await until(() => stream.events.length > heard, 5000);
     };

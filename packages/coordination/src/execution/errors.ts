@@ -70,7 +70,7 @@ export const errors = {
   ),
   control_message_out_of_order: conflict(
     'An earlier message of the run has not been acknowledged.',
-    'Acknowledge `details.earliestAcceptedId` first; messages are handled in their order.',
+    'Acknowledge `details.earliestAcceptedId` first; messages are handled in order.',
   ),
   invalid_correlation_id: invalid(
     'The correlation id does not have 1 to 128 letters, digits, dots, underscores, colons or hyphens.',

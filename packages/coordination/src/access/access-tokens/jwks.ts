@@ -23,7 +23,7 @@ export interface SigningKey {
   readonly algorithms: readonly string[];
 }
 
-/** The published keys of identity, by key id. */
+/** Identity's published keys, by key id. */
 export interface Jwks {
   /**
    * The key with that id, or undefined when identity doesn't publish it. It is the same object until the keys are
@@ -75,7 +75,7 @@ class CachedJwks implements Jwks {
     const isFirst = this.#fetchedAt === Number.NEGATIVE_INFINITY;
     const pauseMs = isFirst ? Math.min(firstPauseMsMax, minRefreshIntervalMs) : minRefreshIntervalMs;
     if (this.#fetching === undefined && sinceMs(this.#triedAt) < pauseMs) return;
-    // Cached keys that are still valid are used at once; only without them the request waits for the fetch.
+    // Cached keys that are still valid are used at once; the request waits for the fetch only if there are none.
     const refreshed = this.#refresh();
     if (sinceMs(this.#fetchedAt) > staleAfterMs) await refreshed;
   }

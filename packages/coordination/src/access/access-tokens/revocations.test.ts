@@ -170,7 +170,7 @@ test('a list that could never be read limits the age of tokens; an unpublished l
   });
 });
 
-test('streams are notified of each change of the list that revokes something, and of no other change', async () => {
+test('streams are notified of each change to the list that revokes something, and of no other change', async () => {
   await withRevocations(noList, {}, async (revocations, issuer, told) => {
     assert.equal(told(), 0);
     issuer.revoke(listOf(newId()));

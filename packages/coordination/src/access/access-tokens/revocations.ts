@@ -7,7 +7,7 @@ export interface RevocationsOptions {
   /** The address of identity's revocation list. */
   readonly url: string;
   readonly intervalMs: number;
-  /** The maximum age of the latest evidence that a token's principal is active; 0: any age. */
+  /** How old the latest evidence that a token's principal is active may be; 0: any age. */
   readonly staleAfterMs: number;
   readonly requestTimeoutMs: number;
   readonly log: Logger;
@@ -18,7 +18,7 @@ export interface RevocationsOptions {
 /** The list is unavailable, and the token is too old to be accepted without it. */
 export class RevocationsUnavailableError extends Error {}
 
-/** Revocations published by identity, as long as affected access tokens may be valid. */
+/** Revocations published by identity, kept for as long as affected access tokens may be valid. */
 export interface Revocations {
   /** Resolves after the first attempt to read the list; undefined if that attempt has already ended. */
   ready(): Promise<void> | undefined;

@@ -38,8 +38,7 @@ const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$
 const tokenTypes: readonly string[] = ['at+jwt', 'jwt', 'application/at+jwt'];
 
 /**
- * The time for which a verified token is cached by its hash, so that a busy agent's signature isn't verified on each
- * request.
+ * How long a verified token is cached by its hash, so that a busy agent's signature isn't verified on each request.
  */
 const rememberedMs = 30_000;
 const rememberedMax = 10_000;
@@ -61,7 +60,8 @@ export function createTokens(jwks: Jwks, settings: Settings): Tokens {
       if (token.length > tokenLengthMax) throw new TokenRefused('too_long');
       const digest = hash('sha256', token, 'base64url');
       const known = remembered.get(digest);
-      // Keys are checked as for a new token: if the key was withdrawn, the token is verified again; if the keys are outdated, it is refused.
+      // Keys are checked as they are for a new token: if the key was withdrawn, the token is verified again; if the
+      // keys are outdated, it is refused.
       const isKnown = known !== undefined && (await jwks.find(known.keyId)) === known.key;
       if (isKnown && known.untilMs > Date.now()) return known.claims;
       const { keyId, algorithm } = headerOf(token, accepted);

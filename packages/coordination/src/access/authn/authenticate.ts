@@ -39,7 +39,7 @@ export interface Authenticator {
    * @param isRequest whether the rate limit counts it: a new stream counts, a stream's recheck doesn't
    */
   enter(credential: string, isRequest?: boolean): Promise<Caller>;
-  /** Drops an identity from the cache after a change of its binding or principal. */
+  /** Drops an identity from the cache after its binding or principal has changed. */
   forget(issuer: string, iamPrincipalId: string): void;
   /** Empties the cache, because notifications of changes may have been lost. */
   forgetAll(): void;

@@ -39,7 +39,7 @@ export function rightsToDecide(
   };
 }
 
-/** Refuses every request of such a token except its decision. @throws Refusal `outside_purpose` */
+/** Refuses every request with such a token except its decision. @throws Refusal `outside_purpose` */
 export function refuseOutsidePurpose(
   { approvalId }: Caller,
   path: string,

@@ -11,7 +11,7 @@ export type KeyEntryRow = Pick<KeyRow, 'id' | 'tenant_id' | 'principal_id' | 'ke
     principal_status: PrincipalRow['status'];
     is_revoked: boolean;
     is_over: boolean;
-    /** The time from its creation to its expiry; null for a key that doesn't expire. */
+    /** The lifetime from creation to expiry; null for a key that doesn't expire. */
     life_seconds: number | null;
     /** Whether the recorded last use must be updated. */
     use_is_due: boolean;

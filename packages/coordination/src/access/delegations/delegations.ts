@@ -72,7 +72,7 @@ export async function listDelegations({ db, tenantId }: Context, page: Page): Pr
 }
 
 /**
- * Revokes a delegation; a repeat changes nothing. Its sessions end at their next use. See
+ * Revokes a delegation; revoking it again changes nothing. Its sessions end at their next use. See
  * docs/reference/sessions.md#delegations.
  * @throws Refusal `not_found`
  */

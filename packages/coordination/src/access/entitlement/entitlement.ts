@@ -19,7 +19,7 @@ export interface Entitlement {
   admit(question: LicenceQuestion): Promise<void> | undefined;
 }
 
-/** The cached decision of one subject and one feature; times by `performance.now()`. */
+/** The cached decision for one subject and one feature; times are by `performance.now()`. */
 interface Known {
   readonly decision: LicenceDecision | undefined;
   readonly decidedAtMs: number;
@@ -111,7 +111,7 @@ class RememberedEntitlement implements Entitlement {
     return fail('not_entitled', { product: this.#product, feature });
   }
 
-  /** Concurrent callers share one query of the same subject and feature. Returns undefined if the query failed. */
+  /** Concurrent callers share one query for the same subject and feature. Returns undefined if the query failed. */
   #ask(name: string, question: LicenceQuestion): Promise<LicenceDecision | undefined> {
     const running = this.#underWay.get(name);
     if (running !== undefined) return running;

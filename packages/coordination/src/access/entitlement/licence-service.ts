@@ -4,7 +4,7 @@ import { requireAddress, requireOwnAccount } from '../service-tokens/own-account
 import { createServiceTokens } from '../service-tokens/service-tokens.ts';
 import type { Settings } from '../settings.ts';
 
-/** The query: a subject and the part of this service that it uses. */
+/** A query: a subject, and the part of this service that it uses. */
 export interface LicenceQuestion {
   readonly feature: string;
   readonly subjectId: string;
@@ -44,7 +44,7 @@ const DecisionAnswer = z.object({
   validUntil: z.iso.datetime({ offset: true }).nullish(),
 });
 
-/** @throws Error with one sentence for settings of the license check that would otherwise fail only later */
+/** @throws Error with one sentence for license settings that would otherwise fail only later */
 export function checkEntitlementSettings(settings: Settings): void {
   if (!settings.CP_ENTITLEMENT_ENABLED) return;
   requireAddress('CP_ENTITLEMENT_BASE_URL', settings.CP_ENTITLEMENT_BASE_URL);

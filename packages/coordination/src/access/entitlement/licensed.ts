@@ -6,7 +6,7 @@ import { isEmergencyPrefix, prefixOfKey } from '../authn/key-material.ts';
 import type { Settings } from '../settings.ts';
 import type { Entitlement } from './entitlement.ts';
 
-/** The feature to which streams belong. */
+/** The feature that streams belong to. */
 const streamFeature = 'events';
 
 /**

@@ -114,7 +114,7 @@ export async function listIamBindings({ db, tenantId }: Context, principalId: st
 }
 
 /**
- * Revokes the binding of an identity; a repeat changes nothing.
+ * Revokes an identity's binding; revoking it again changes nothing.
  * @throws Refusal `not_found`
  */
 export async function revokeIamBinding(context: Context, bindingId: string): Promise<IamBinding> {
@@ -132,7 +132,7 @@ export async function revokeIamBindingsOf(context: Context, principalId: string)
   return revoked.length;
 }
 
-/** Replaces a binding's permissions; no change for equal permissions or a revoked binding. */
+/** Replaces a binding's permissions; changes nothing if they are equal or the binding is revoked. */
 export async function regrantIamBinding(
   context: Context,
   bindingId: string,
@@ -187,7 +187,7 @@ export function forgetIdentity(
   context.afterCommit.push(() => context.publishBindingChange(issuer, iamPrincipalId));
 }
 
-/** The payload shared by a binding's events. */
+/** The payload that a binding's events share. */
 export function boundIdentityOf(row: IamBindingRow) {
   return {
     principalId: row.principal_id,

@@ -4,7 +4,7 @@ import { type DecisionSources, type Places, PolicyRights } from './rights.ts';
 
 /** The dependencies for requesting decisions about absent identities. */
 export interface AuthoritySources extends Pick<DecisionSources, 'point' | 'counters' | 'db'> {
-  /** The objects filed in a workspace; null refers to the tenant itself. */
+  /** The workspace that the objects are filed in; null refers to the tenant itself. */
   placesAt(caller: Caller, workspaceId: string | null): Places;
 }
 

@@ -1,6 +1,6 @@
 import type { Permission } from '../../service/permissions.ts';
 
-/** The kinds of objects that are sent to a decision point. See docs/reference/authorization.md#catalog. */
+/** The kinds of objects that a decision point decides on. See docs/reference/authorization.md#catalog. */
 export type ResourceType =
   | 'task'
   | 'run'

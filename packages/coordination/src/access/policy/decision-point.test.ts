@@ -105,7 +105,7 @@ for (const wire of ['baton', 'authzen'] as const)
       assert.equal(policy.asked.length, 5);
     });
 
-    test('a change of the object or of the deciding subject causes a new question', async () => {
+    test('a change to the object or to the deciding subject causes a new request', async () => {
       const asking = point();
       await asking.decide([question()]);
       const moved = { ...question().resource, tuples: [{ ...owner, relation: 'assignee' }] };

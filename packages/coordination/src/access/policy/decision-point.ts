@@ -43,9 +43,12 @@ export interface DecisionPoint {
   forget(): void;
 }
 
-/** The limit for 100 decisions or 1,000 ids. */
+/** The maximum response size: enough for 100 decisions or 1,000 ids. */
 const answerBytesMax = 1024 * 1024;
-/** The limit for a list in one response: 100,000 ids with their surrounding fields. The list is parsed as a stream. */
+/**
+ * The maximum size of a list in one response: 100,000 ids with their surrounding fields. The list is parsed as a
+ * stream.
+ */
 const listBytesMax = 64 * 1024 * 1024;
 const listBounds = { itemCharactersMax: 16_384, restCharactersMax: answerBytesMax };
 /** Concurrent questions per tenant and in total, so that one tenant's slow decisions don't delay others. */
@@ -57,7 +60,7 @@ const tenantsKeptMax = 10_000;
 /** Concurrent lists per tenant and in total: each may have 100,000 ids, about 10 MiB. */
 const listsUnderWayMax = { tenant: 8, all: 24 };
 const listMsMax = 10_000;
-/** The time for which a decision point that can't list objects isn't queried for a list again. */
+/** How long a decision point that can't list objects isn't queried for a list again. */
 const withoutListsMs = 60_000;
 
 interface Kept<Value> {

@@ -57,7 +57,7 @@ export interface ObjectsPart {
 
 /** A client for one protocol of decision points. Every method throws `NoDecision` and nothing else. */
 export interface Wire {
-  /** The maximum number of questions of one request. */
+  /** The maximum number of questions in one request. */
   readonly questionsMax: number;
   /** The decisions, in the order of the questions. */
   check(questions: readonly Question[], request: Send): Promise<readonly Decision[]>;

@@ -28,7 +28,7 @@ export async function requireMayFile(
       fail('permission_denied', { required });
     return;
   }
-  // The consequences of an earlier decision use the permissions of that time; only the new location is decided now.
+  // The consequences of an earlier decision use the permissions at that time; only the new location is decided now.
   const { authorities, db } = context;
   if (authorities === undefined || caller.iamPrincipalId === null) return;
   for (const place of asked) {

@@ -49,7 +49,7 @@ export interface Places {
   ofKind(db: Db, kind: string, ids: readonly string[]): Promise<ReadonlyMap<string, readonly Resource[]>>;
 }
 
-/** The requirements for deciding one request. */
+/** What deciding one request requires. */
 export interface DecisionSources {
   readonly point: DecisionPoint;
   readonly counters: PolicyCounters;
@@ -79,9 +79,9 @@ export class UndecidedRights extends DecidedPermissions {
   }
 }
 
-/** The rights of an identity on whose behalf work runs without its token. */
+/** The rights of an identity that work is done on behalf of, without its token. */
 export interface Absent {
-  /** The maximum permissions, which replace a token's scopes. */
+  /** The permissions that it may have at most; they take the place of a token's scopes. */
   readonly ceiling: ReadonlySet<string>;
   /** Requests all decisions that absent identities may need; objects are decided one by one, never listed. */
   askAll(): Promise<void>;
@@ -99,7 +99,7 @@ interface Outcome extends Pick<Decision, 'allowed'> {
   readonly details?: Details;
 }
 
-/** The time after which a client may retry a write refused with `policy_unavailable`. */
+/** How soon a client may retry a write that was refused with `policy_unavailable`. */
 const retryAfterSeconds = '1';
 
 /**
@@ -425,7 +425,7 @@ export function subjectOf({ kind, iamPrincipalId, tenantId }: Caller): Subject {
   return { kind, iamPrincipalId: iamPrincipalId as string, tenantId };
 }
 
-/** The maximum permissions of the token. A token for one decision allows one permission, on one approval. */
+/** The permissions that the token allows at most. A token for one decision allows one permission, on one approval. */
 function ceilingOf({ approvalId, scopes = new Set() }: Caller): ReadonlySet<string> {
   if (approvalId !== undefined) return new Set(['approvals.decide']);
   return narrowByScopes(permissionNames, scopes) ?? new Set();

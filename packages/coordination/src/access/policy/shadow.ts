@@ -66,7 +66,7 @@ export interface Shadow {
   close(): Promise<void>;
 }
 
-/** Queued requests; further ones are counted and not compared. */
+/** The maximum number of queued requests; any beyond that are counted, but not compared. */
 const waitingMax = 1000;
 const underWayMax = 8;
 /** Log lines about differences; all differences are counted, and the newest can be listed. */

@@ -55,7 +55,7 @@ async function eventsBy({ principalId }: Actor): Promise<number> {
   return row?.count ?? 0;
 }
 
-test(`a disable waits only for the earlier ones among ${parallel} parallel changes of a task, and nothing is committed after it`, async () => {
+test(`a disable waits only for the earlier ones among ${parallel} parallel changes to a task, and nothing is committed after it`, async () => {
   const agent = await baton.actor();
   const quiet = await baton.another();
   const { body: task } = await baton.admin.post('/tasks', { title: 'wanted' });

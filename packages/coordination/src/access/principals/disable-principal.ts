@@ -38,8 +38,8 @@ export const disableEvents = [
 ];
 
 /**
- * Disables a principal and ends everything that it has; a repeat changes nothing. Its API keys remain but aren't
- * accepted. The response is sent after the first batch of the work; the event counts all of it. See
+ * Disables a principal and ends everything that belongs to it; disabling it again changes nothing. Its API keys remain
+ * but aren't accepted. The response is sent after the first batch of the work; the event counts all of it. See
  * docs/reference/access.md#disable-a-principal.
  * @throws Refusal `not_found`, `principal_kind_not_disableable`, `cannot_disable_self`, `permission_escalation`,
  * `use_agent_retire`
@@ -57,7 +57,7 @@ export async function disablePrincipal(
 }
 
 /**
- * Disables the principal of an agent that is being retired, of any kind: the permission to retire the agent covers
+ * Disables the principal, of any kind, of an agent that is being retired: the permission to retire the agent covers
  * this.
  * @returns the number of claims that end with it, including those that the worker releases
  */

@@ -22,7 +22,7 @@ export function insertPrincipal(principal: NewPrincipal) {
     returning *`;
 }
 
-/** The columns of an agent that the principal's response needs. */
+/** The columns of an agent that the response for its principal needs. */
 export type AgentOfPrincipal = Pick<
   RowOf<Tables['agents'], { status: 'active' | 'retired' }>,
   'key' | 'status' | 'principal_id' | 'workspace_id'
@@ -75,7 +75,7 @@ export function findUnknownPrincipals(tenantId: string, ids: readonly string[]) 
     where not exists (select from principals p where p.id = asked.id and p.tenant_id = ${tenantId})`;
 }
 
-/** Locks a principal against other changes of its record, but not against its own commands. */
+/** Locks a principal against other changes to its record, but not against its own commands. */
 export function lockPrincipalForChange(tenantId: string, principalId: string) {
   return sql<PrincipalRow>`
     select * from principals where id = ${principalId} and tenant_id = ${tenantId}

@@ -20,7 +20,7 @@ import type { SecretChange, SecretName } from './secret-store.ts';
  * values that no row refers to, even after a crash between the two.
  */
 
-/** Longer than a command may take between its `put` and its commit. */
+/** Longer than a command may take from its `put` to its commit. */
 const intentSeconds = 600;
 
 /** The naming scheme for the secrets of one object: `<kind>-<id>` in a folder. */

@@ -1,6 +1,6 @@
 import type { Db } from '@baton/kernel/database/db';
 
-/** The location of a secret: its tenant, a folder such as `agents/reviewer`, and a name. */
+/** Where a secret is stored: its tenant, a folder such as `agents/reviewer`, and a name. */
 export interface SecretName {
   readonly tenantId: string;
   /** One to four parts of lower-case letters, digits and hyphens, separated by `/`. */
@@ -48,7 +48,7 @@ export interface SecretStore {
   exists(db: Db, secret: SecretName): Promise<boolean>;
 }
 
-/** A value that had to be new exists already. */
+/** A value that had to be new already exists. */
 export class SecretExists extends Error {
   override readonly name = 'SecretExists';
 }

@@ -3,7 +3,7 @@ import type { Settings } from '../settings.ts';
 type AccountSettings = Pick<Settings, 'CP_IAM_BASE_URL' | 'CP_IAM_CLIENT_ID' | 'CP_IAM_CLIENT_SECRET'>;
 
 /**
- * Refuses settings that don't allow the own service account to get a token.
+ * Refuses settings with which this service's own account can't get a token.
  * @param needing the feature that requires a token, as the beginning of the sentence
  * @throws Error with one sentence
  */

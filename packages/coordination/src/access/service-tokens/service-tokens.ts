@@ -25,7 +25,7 @@ type TokenSettings = Pick<
 const answerBytesMax = 64 * 1024;
 /** The time before the expiry of a token at which a new one is requested, at most a third of its lifetime. */
 const renewBeforeMsMax = 60_000;
-/** The maximum time for which a token is used, whatever its expiry. */
+/** How long a token is used at most, whatever its expiry. */
 const lifeSecondsMax = 86_400;
 /** Pauses after failed requests; identity counts failures and may lock the account for a while. */
 const pauseMs = { first: 1000, max: 30_000 };

@@ -72,7 +72,7 @@ describe('Cerbos decides', { skip: cerbosMissing() ?? false }, () => {
     await refused(agent.post(`/tasks/${free.id}:claim`, claim), 403, 'permission_denied');
   });
 
-  test('decides on each row of a list, since it has no search', async () => {
+  test('decides on each row in a list, since it has no search', async () => {
     const reader = await baton.actor({ permissions: [] });
     const mine = [];
     for (let n = 0; n < 24; n += 1)

@@ -302,7 +302,7 @@ describe('if the point returns no decision', () => {
     assert.ok((await metric('authz_policy_unavailable_total')) >= unavailableBefore + 21);
   });
 
-  test('faults of the request and of the caller are reported first, in their order', async () => {
+  test('faults in the request and of the caller are reported first, in the documented order', async () => {
     const person = await baton.actor({ kind: 'human' });
     away();
     await refused(person.post('/tasks', { title: 'x', zebra: 1 }), 400, 'invalid_request');

@@ -25,8 +25,8 @@ export interface NewAction {
 }
 
 /**
- * Inserts an action with the next number of its run, adds its usage to the run's totals and records progress. The run's
- * row must be locked. Totals are capped at the largest integer that a double represents exactly.
+ * Inserts an action with the run's next number, adds its usage to the run's totals and records progress. The run's row
+ * must be locked. Totals are capped at the largest integer that a double represents exactly.
  */
 export function insertAction({ usage, ...action }: NewAction) {
   const metadata = JSON.stringify(action.metadata);

@@ -76,7 +76,7 @@ export async function createAction(
 }
 
 /**
- * Sets the service's own member of the metadata, which overwrites any submitted value and doesn't count towards any
+ * Sets the service's own member in the metadata, which overwrites any submitted value and doesn't count towards any
  * limit.
  */
 function withMismatch(metadata: JsonObject, protocol: Json | undefined): JsonObject {

@@ -118,7 +118,7 @@ export const childHandlesApi = [
   endpoint({
     id: 'revokeChildHandleOfRun',
     path: '/runs/{id}/child-handles/{handleId}:revoke',
-    summary: 'Revoke a launch of a run.',
+    summary: 'Revoke a launch made by a run.',
     description: 'The same as POST /child-handles/{id}:revoke, for a handle of this run.',
     params: { id: Uuid, handleId: Uuid },
     ...revocation,

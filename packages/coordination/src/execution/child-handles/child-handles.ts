@@ -18,7 +18,7 @@ import {
 import { isSecretOf, parseHandleRef } from './handle-token.ts';
 
 /**
- * Reads a handle by its id or its token. A token with a wrong secret is refused like that of an unknown handle.
+ * Reads a handle by its id or its token. A token with a wrong secret is refused like one of an unknown handle.
  * @throws Refusal `invalid_child_handle_ref`, `invalid_child_handle_token`, `not_found`
  */
 export async function getChildHandle(context: Context, ref: string): Promise<ChildHandle> {
@@ -58,7 +58,7 @@ export async function listChildHandles(
   return { items, nextCursor, hasMore };
 }
 
-/** A cursor is only valid for its run. */
+/** A cursor is only valid for the run that it came from. */
 function positionOf(cursor: string, runId: string) {
   if (!cursor.startsWith(cursorPrefix)) fail('invalid_cursor');
   const forms = ['uuid', 'timestamp', 'uuid'] as const;
@@ -67,8 +67,8 @@ function positionOf(cursor: string, runId: string) {
 }
 
 /**
- * Revokes a launch: no further run of the child can start, and none of its runs can launch children. Repeating it has
- * no effect.
+ * Revokes a launch: no further run of the child can start, and none of its runs can launch children. Repeating the call
+ * has no effect.
  * @param of.runId the run in the path, which must be the one that launched the child
  * @param request.cancelChild also sends a cancel request to the child's active run
  * @throws Refusal `not_found`, `run_holder_mismatch`

@@ -66,7 +66,7 @@ export async function acknowledgeControlMessage(
   return { controlMessage: controlMessageOf(message), runVersion: message.run_version };
 }
 
-/** Messages are resolved in their order. The run is locked, so none is added or resolved concurrently. */
+/** Messages are resolved in order. The run is locked, so none is added or resolved concurrently. */
 async function requireTurn(
   { db, tenantId }: Context,
   { id: runId }: LiveRunRow,

@@ -14,17 +14,17 @@ export interface Sending {
   readonly reason: string;
   /** The requester; the caller by default. */
   readonly requestedBy?: { principalId: string; requestId: string; correlationId: string };
-  /** The message or the handle that caused this one. */
+  /** The message or the handle that caused this message. */
   readonly causationId: string | null;
 }
 
 /**
- * The key of a message that the service itself sends. Starts with a blank, which is trimmed from every header value, so
- * no client can use it.
+ * The key of a message that the service itself sends. It starts with a space, which is trimmed from every header value,
+ * so that no client can use it.
  */
 export const internalKey = (name: string) => ` ${name}`;
 
-/** The key that a message caused by this one has in each run. */
+/** The key, in each run, of a message that this one caused. */
 export const cascadeKey = ({ id }: ControlMessageRow) => internalKey(`cascade:${id}`);
 
 /**

@@ -4,7 +4,7 @@ import type { QueuePosition } from '../../service/queue-walk.ts';
 import type { Tables } from '../../service/schema.ts';
 import type { CascadeRoot } from './control-message.ts';
 
-/** Schedules the rest of a cancellation for the worker. */
+/** Leaves the rest of a cancellation to the worker. */
 export function insertCascade(tenantId: string, messageId: string, followsRelations: boolean) {
   return sql<object>`
     insert into run_cascades (message_id, tenant_id, follows_relations)

@@ -220,7 +220,7 @@ describe('POST /runs/{id}/control-messages', () => {
 });
 
 describe('GET /runs/{id}/control-messages', () => {
-  test('lists the messages in their order, in pages whose last cursor finds later ones', async () => {
+  test('lists the messages in order, in pages whose last cursor finds later ones', async () => {
     const { run } = await makeRun(baton, worker);
     const empty = await done(list(run.id));
     assert.deepEqual([empty.items, empty.hasMore], [[], false]);

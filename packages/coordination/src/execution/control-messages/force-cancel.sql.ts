@@ -89,7 +89,7 @@ export interface NewForceCancel {
   targets: readonly { message_id: string; run_id: string; key: string }[];
 }
 
-/** Inserts an already applied message per run; the runs are locked. */
+/** Inserts one message per run, already applied; the runs are locked. */
 export function insertForceCancels(messages: NewForceCancel) {
   return sql<ControlMessageRow>`
     insert into run_control_messages (id, tenant_id, run_id, task_id, seq, operation, status, causal_position, reason,

@@ -24,7 +24,7 @@ import {
   updateRunsToCancelled,
 } from './force-cancel.sql.ts';
 
-/** Number of tasks below the first one that are ended in one transaction. The worker ends the others. */
+/** How many tasks below the first one are ended in one transaction. The worker ends the others. */
 export const cascadeBatchMax = 100;
 
 const safeBoundary = 'server:force_cancel';
@@ -178,7 +178,7 @@ interface Cancellation {
   readonly causalPosition: string;
   readonly messageReason: string;
   readonly failureReason: string;
-  /** The reason in the journal for the end of the run and its claim. */
+  /** The reason that the journal gives for the end of the run and of its claim. */
   readonly endReason: string;
   readonly requestedBy: string;
   readonly requestId: string;

@@ -48,7 +48,7 @@ export const handoverApi = [
     id: 'handOffRun',
     method: 'POST',
     path: '/runs/{id}:handoff',
-    summary: 'Hand a run over: save a last checkpoint and release its task.',
+    summary: 'Hand over a run: save a last checkpoint and release its task.',
     description: 'Requires the live claim of the run. An Idempotency-Key is recommended.',
     permission: 'tasks.claim',
     params,

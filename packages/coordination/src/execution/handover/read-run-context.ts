@@ -13,7 +13,7 @@ import { contextPartsOf, type RunContext, type RunContextRow } from './run-conte
 
 const listMax = 50;
 const messagesMax = 200;
-/** Total size of the checkpoints, whose documents have up to 64 KiB each. */
+/** The maximum total size of the checkpoints, whose documents have up to 64 KiB each. */
 const checkpointBytesMax = 1_048_576;
 
 /**

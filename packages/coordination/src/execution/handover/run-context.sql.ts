@@ -69,7 +69,7 @@ export function findNewestCheckpoints(tenantId: string, taskId: string, rowsMax:
     order by c.created_at desc, c.id desc`;
 }
 
-/** The open messages of a run, in their order. */
+/** A run's open messages, by sequence number. */
 export function findWaitingMessages(tenantId: string, runId: string, rowsMax: number) {
   return sql<ControlMessageRow>`
     select * from run_control_messages

@@ -46,7 +46,7 @@ const ContextClaim = Claim.pick({
   sessionId: true,
 }).meta({ id: 'ContextClaim' });
 
-/** A result without its documents, which `GET /artifacts/{id}` returns. */
+/** An artifact without its documents, which `GET /artifacts/{id}` returns. */
 export const ContextArtifact = z
   .strictObject({
     id: Uuid,

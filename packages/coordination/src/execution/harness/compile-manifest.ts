@@ -60,7 +60,7 @@ export async function compileManifest(
   return reply(201, await addContextPack(context, row as ManifestRow));
 }
 
-/** The sections that the body declares; null removes an earlier declaration. */
+/** The sections that the request body declares; null removes an earlier declaration. */
 function declaredIn(request: ManifestCompilation): Declared {
   const declared: Declared = {};
   for (const field of declaredSections) {

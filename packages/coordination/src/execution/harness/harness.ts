@@ -14,7 +14,7 @@ import {
   sessionSummaryOf,
 } from './harness-context.ts';
 
-/** More entries than any agent has. A longer list is cut to the newest entries. */
+/** More entries than any agent has. A longer list is truncated to the newest entries. */
 const listMax = 1000;
 const suspendedMax = 20;
 const approvalsMax = 50;

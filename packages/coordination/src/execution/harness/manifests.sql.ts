@@ -40,7 +40,7 @@ export function findPackOfRun(tenantId: string, runId: string) {
     where r.id = ${runId} and r.tenant_id = ${tenantId}`;
 }
 
-/** The data around a run that may have changed since its manifest was compiled. */
+/** The data about a run that may have changed since its manifest was compiled. */
 export interface SurroundingsRow {
   type_key: string;
   type_version: number;

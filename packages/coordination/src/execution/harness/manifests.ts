@@ -14,7 +14,7 @@ import {
 } from './manifest.ts';
 import { appendRemark, countManifests, findManifest, findManifests, findPackOfRun } from './manifests.sql.ts';
 
-/** Total size of the remarks of one version, as JSON. */
+/** The maximum total size of the remarks on one version, as JSON. */
 const remarksBytesMax = 262_144;
 
 /**

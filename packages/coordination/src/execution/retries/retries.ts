@@ -54,7 +54,7 @@ export async function countFailure(
   );
   if (row === undefined) throw new Error('a locked task does not exist');
   if (row.is_exhausted) return endAttempts(context, row, rules, reason, claim?.is_reported);
-  // A pause that started earlier may end later.
+  // A pause that is already in effect may end later.
   if (!row.is_paused || row.retry_at === task.retry_at) return;
   emit(
     context,

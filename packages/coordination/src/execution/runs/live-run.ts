@@ -7,13 +7,13 @@ import { getRun } from './runs.ts';
 
 export type { LiveRunRow };
 
-/** The claim that the body of a request presents. */
+/** The claim that a request body presents. */
 export interface ShownClaim {
   claimId: string;
   fencingToken: number;
 }
 
-/** The refusals, in their order, that an operation with `requireLiveRun` declares. */
+/** The refusals, in the order of the checks, that an operation with `requireLiveRun` declares. */
 export const liveRunErrors = ['not_found', 'run_not_active', 'run_holder_mismatch', 'stale_claim'] as const;
 
 /**

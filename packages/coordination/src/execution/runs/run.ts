@@ -69,7 +69,7 @@ export const RunRequest = z
   .meta({ id: 'RunRequest' });
 export type RunRequest = z.output<typeof RunRequest>;
 
-/** A run as read. A statement that starts or ends runs can omit `orphaned`, which is then false. */
+/** A run as it is read. Statements that start or end runs can omit `orphaned`, which is then false. */
 type ReadRunRow = RunRow & { orphaned?: boolean };
 
 export const runOf = wireMapper<ReadRunRow>()(Run, {

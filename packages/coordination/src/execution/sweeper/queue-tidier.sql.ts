@@ -1,6 +1,6 @@
 import { sql } from '@baton/kernel/database/sql';
 
-/** The number of rows read and removed, and the position to continue from. */
+/** How many rows were read and removed, and the position to continue from. */
 export interface TidiedRow {
   looked_at: number;
   removed: number;

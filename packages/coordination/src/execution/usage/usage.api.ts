@@ -9,7 +9,7 @@ export const usageApi = [
     id: 'getTaskUsage',
     method: 'GET',
     path: '/tasks/{ref}/usage',
-    summary: 'Read the usage of all attempts at a task: tokens, and money by currency.',
+    summary: 'Read the usage of all attempts at a task: tokens, and costs by currency.',
     description: 'With `includeDescendants`, includes the usage of its subtasks and spawned tasks.',
     permission: 'tasks.read',
     params: { ref: TaskRef },

@@ -45,7 +45,7 @@ test('sums the attempts at a task, by currency', async () => {
   });
 });
 
-test('tasks below are included as far as the caller can see them', async () => {
+test('tasks below are included if the caller can see them', async () => {
   const workspace = await makeWorkspace(baton);
   const open = await makeRun(baton, worker, { task: { workspaceId: workspace.id } });
   const hidden = await makeRun(baton, worker, { task: { workspaceId: (await makeWorkspace(baton)).id } });

@@ -12,7 +12,7 @@ import { until } from '../../testing/wait-until.ts';
 
 let baton: TestCoordination;
 let reader: Actor;
-/** Twelve events of the first tenant in their order: task.created, task.updated, run.started, repeated four times. */
+/** Twelve events of the first tenant, in order: task.created, task.updated, run.started, repeated four times. */
 let ids: string[];
 const taskId = newId();
 /** The principal that started the runs. */
@@ -180,7 +180,7 @@ test('before returns the page that ends just before it; hasMore refers to older 
   assert.equal(ofEntity.hasMore, true);
 });
 
-test('order=desc only reverses the items of the page', async () => {
+test('order=desc only reverses the items on the page', async () => {
   const page = await read('?limit=3&order=desc');
   assert.deepEqual(idsOf(page), ids.slice(0, 3).toReversed());
   assert.deepEqual(idsOf(await read(`?limit=1&cursor=${page.nextCursor}`)), [ids[3]]);

@@ -62,7 +62,7 @@ export function noteEvent(context: Context, event: EventDeclaration, payload: un
   watching.emitted('coordination', context.endpoint, event.type);
 }
 
-/** Writes the emitted events in their order. Called once, just before the commit. */
+/** Writes the emitted events in order. Called once, just before the commit. */
 export async function flushEvents(context: Context): Promise<void> {
   const drafts = context.drafts.splice(0);
   if (drafts.length === 0) return;

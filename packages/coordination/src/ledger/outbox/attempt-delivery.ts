@@ -17,7 +17,7 @@ interface Attempts {
   readonly attemptsMax: number;
 }
 
-/** Sends the events of a delivery. @returns the outcome of each, in their order */
+/** Sends the events of a delivery. @returns the outcome of each, in the same order */
 export async function attemptDelivery(attempts: Attempts, delivery: Delivery): Promise<readonly Outcome[]> {
   const { rows, isAgain } = delivery;
   const unsent = withholdSuspects(delivery, attempts.attemptsMax);
@@ -151,7 +151,7 @@ function storableText(text: string): string {
   return text.toWellFormed().replaceAll('\0', '\uFFFD');
 }
 
-/** Bounds the number of concurrent deliveries; further ones wait. */
+/** Limits the number of concurrent deliveries; any beyond that wait. */
 export interface Places {
   /** Runs the work once a slot is free; retried deliveries use at most half of the slots. */
   run<T>(isAgain: boolean, work: () => Promise<T>): Promise<T>;

@@ -24,7 +24,7 @@ import { fail } from '../errors.ts';
 import { agentIdentityReplaced } from './agent-identity.events.ts';
 import { updateAgentLink } from './agent-identity.sql.ts';
 
-/** The identity in the identity service by which an agent authenticates. */
+/** The identity in the identity service with which an agent authenticates. */
 export const AgentIdentity = IamBindingRequest.pick({
   issuer: true,
   iamTenantId: true,

@@ -32,7 +32,7 @@ export async function writeEvents(
   return whole.map(({ id }) => id);
 }
 
-/** Longer than any transaction of another test file; only a failing test reaches this timeout. */
+/** Longer than any transaction in another test file; only a failing test reaches this timeout. */
 export const journalWaitMsMax = 120_000;
 
 /**

@@ -42,7 +42,7 @@ export interface RevocationEvent {
   /** Of an identity provider. */
   readonly key: string | null;
   readonly at_seconds: number;
-  /** The time at which a principal was enabled. */
+  /** When a principal was enabled. */
   readonly sessions_not_before: number | null;
 }
 
@@ -95,7 +95,7 @@ export function makeRevocationList(
 }
 
 /**
- * The tokens of a reactivated tenant or provider are valid again; of a principal, only those issued after it was
+ * All tokens of a reactivated tenant or provider are valid again; for a principal, only those issued after it was
  * enabled.
  */
 function revokes({ type, status }: RevocationEvent): boolean {
