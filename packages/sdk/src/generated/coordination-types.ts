@@ -2194,7 +2194,7 @@ workspaceId?: Uuid | null;
 sessionId?: Uuid | null;
 /** Required with dedupKey and externalRef. */
 source?: string | null;
-/** A repetition by the same author with the same source and key writes nothing. */
+/** Recording it again with the same author, source and key writes nothing. */
 dedupKey?: string | null;
 /** RFC 3339 with an offset. */
 observedAt?: string | null;
