@@ -50,7 +50,7 @@ describe('gateways that check leases', { concurrency: 2 }, () => {
     const session = await client.sessions.open({ clientName: 'guarded' });
     return client.tasks.claim(task.id, { sessionId: session.id });
   }
-  /** The configuration of a gateway, whose Baton can become silent. */
+  /** The settings of a gateway that reaches Baton through a proxy, which a test can make unresponsive. */
   async function settingsOf(): Promise<{ settings: Record<string, string>; between: SilentProxy }> {
     const between = await silentProxy(baton.url);
     proxies.push(between);

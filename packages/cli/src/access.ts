@@ -153,7 +153,7 @@ export function ofUrl(url: string, token: string, source: string): Access {
 function requireAddress(url: string): string {
   const base = baseOf(url);
   if (!/^https?:/.test(base) || !URL.canParse(base))
-    throw new PlainError(`${url} is not an http address.`, { exitCode: exitCodes.usage });
+    throw new PlainError(`${url} is not an HTTP or HTTPS URL.`, { exitCode: exitCodes.usage });
   return base;
 }
 

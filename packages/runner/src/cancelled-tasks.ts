@@ -46,7 +46,7 @@ export class CancelledTasks {
   }
 }
 
-/** A hash of the fields that people change and attempts don't, because attempts also increase `version`. */
+/** A hash of the fields that people change but attempts don't; `version` won't do, because attempts increase it, too. */
 function saidBy(task: Task): string {
   const { title, description, status, priority, ownerId, assigneeId, workspaceId, typeId } = task;
   const { customFields, startDate, dueDate, goalId, acceptance } = task;

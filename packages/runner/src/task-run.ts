@@ -374,7 +374,7 @@ export class TaskRun {
     const { id } = this.#lease.task;
     await acknowledgeMessages(baton, this.#lease);
     const isBlocked = await this.#block('Stopped on request.');
-    // Also while its end is being written: it may be free before the response arrives.
+    // Held even while the end of the run is being written: the task may become claimable before the response arrives.
     if (!isBlocked) cancelledTasks.hold(id);
     try {
       await this.#lease.cancel('stopped on request');

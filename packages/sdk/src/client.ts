@@ -151,7 +151,7 @@ function addressesOf({
 }
 
 function trimmed(url: string): string {
-  if (!/^https?:/.test(url) || !URL.canParse(url)) throw new TypeError(`${url} is not an http address`);
+  if (!/^https?:/.test(url) || !URL.canParse(url)) throw new TypeError(`${url} is not an HTTP or HTTPS URL`);
   return url.replace(/\/+$/, '');
 }
 

@@ -18,10 +18,10 @@ export interface Form {
 }
 
 const words: Readonly<Record<string, string>> = {
-  text: 'a text',
-  'text?': 'a text or null',
-  texts: 'a list of texts',
-  'texts?': 'a list of texts or null',
+  text: 'a string',
+  'text?': 'a string or null',
+  texts: 'a list of strings',
+  'texts?': 'a list of strings or null',
   number: 'a whole number',
   object: 'an object',
   list: 'a list',

@@ -34,7 +34,7 @@ after(async () => {
   await baton.stop();
 });
 
-/** A client of the running Baton's `/mcp`, or of another's. */
+/** Connects a client to the `/mcp` endpoint at this URL; by default, that of the running Baton. */
 async function connect(token: string, era: Era = '2025', at = `${baton.url}/mcp`) {
   const client = clientOfEra(era);
   const headers = { authorization: `Bearer ${token}` };

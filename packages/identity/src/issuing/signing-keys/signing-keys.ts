@@ -249,7 +249,7 @@ function isAhead(untilMs: number | undefined): boolean {
   return untilMs !== undefined && untilMs > performance.now();
 }
 
-/** Until when each algorithm is used, by `performance.now()`. */
+/** When each algorithm stops being used, on the clock of `performance.now()`. */
 function endsOf(uses: readonly AlgorithmUse[]): Map<SigningAlgorithm, number> {
   const ends = new Map<SigningAlgorithm, number>([['RS256', Number.POSITIVE_INFINITY]]);
   for (const { algorithm, is_carried, needed_seconds } of uses)
