@@ -691,7 +691,7 @@ describe('an error in a file is reported by file, line, document and field, and 
     [
       'the same thing twice',
       `${head('Role')} {name: A}\n---\n${head('Role')} {name: B}`,
-      /:8:1: document 2 \(Role x\), key: .*\.yaml:3:1 declares it, too/,
+      /:8:1: document 2 \(Role x\), key: .*\.yaml:3:1 already declares it/,
     ],
     [
       'a role that is nowhere',

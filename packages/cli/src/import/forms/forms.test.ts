@@ -390,7 +390,7 @@ test('text that is nested deeply, too long, too large or not UTF-8 is rejected e
   await assert.rejects(readSourceText(file, 2048), /is larger than 2 KiB: split it/);
   writeFileSync(file, Buffer.from([0xff, 0xfe, 0x61, 0]));
   await assert.rejects(readSourceText(file), /is not UTF-8 text: save it as UTF-8\.$/);
-  await assert.rejects(readSourceText(folder), /is a folder: name a file\.$/);
+  await assert.rejects(readSourceText(folder), /is a folder: specify a file\.$/);
   await assert.rejects(readSourceText(join(folder, 'none')), /can't be read \(ENOENT\)\.$/);
 });
 
