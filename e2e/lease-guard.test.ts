@@ -50,7 +50,7 @@ describe('gateways that check leases', { concurrency: 2 }, () => {
     const session = await client.sessions.open({ clientName: 'guarded' });
     return client.tasks.claim(task.id, { sessionId: session.id });
   }
-  /** The configuration of a gateway, whose Baton can become silent. */
+  /** The settings of a gateway that reaches Baton through a proxy, which a test can make unresponsive. */
   async function settingsOf(): Promise<{ settings: Record<string, string>; between: SilentProxy }> {
     const between = await silentProxy(baton.url);
     proxies.push(between);
@@ -351,8 +351,7 @@ describe('gateways that check leases', { concurrency: 2 }, () => {
       const claim = await agent.baton.tasks.claim(id, { sessionId: session.id, ttlSeconds: 10 });
       const began = performance.now();
       assert.equal((await deploy(claim, '/slow'))[0], 502);
-      // The lease has 10 s, and without it the proxy would wait for a minute; on a busy machine the response arrived after
-      // 11 s.
+      // The lease lasts 10 s; without it, the proxy would wait for a minute. On a busy machine the response took 11 s.
       assertTookLess(began, 30_000, 'the refusal');
     });
   });

@@ -1,4 +1,4 @@
-// Needs a process of its own: it starts no Baton, and the compiler would block other files of its group for seconds.
+// Needs its own process: it starts no Baton, and the compiler would block other files of its group for seconds.
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';

@@ -38,7 +38,7 @@ test('short files of a service share a process, unless they declare that they mu
   const texts = {
     [path('coordination', 'a')]: '',
     [path('identity', 'a')]: '',
-    [path('coordination', 'b')]: '// Needs a process of its own: it counts its memory.\n',
+    [path('coordination', 'b')]: '// Needs its own process: it counts its memory.\n',
     [path('coordination', 'c')]: '',
     [path('coordination', 'long')]: 'x'.repeat(200_000),
     [path('coordination', 'liveness')]: '',

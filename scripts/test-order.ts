@@ -19,7 +19,7 @@ const bytesPerSecond = 6000;
 const sharedSecondsMax = 20;
 const groupSecondsMax = 60;
 /** The line by which a file declares that it must not share a process, and why. */
-const ownProcess = /^\/\/ Needs a process of its own: ./m;
+const ownProcess = /^\/\/ Needs its own process: ./m;
 /** Files of one surface share loaded modules; outside of the services they also share one running Baton. */
 const surfaces =
   /^(?:packages\/(?:identity|coordination|kernel|sdk|cli|mcp)\/src|packages\/console\/web|e2e\/console)\//;

@@ -110,7 +110,7 @@ function changedTests(since: string, depth: Depth): string[] {
 }
 
 function noFile({ patterns, changedSince, shard }: TestOptions): number {
-  // Some changes affect no test, for example a change of a document. `changedTests` has printed that.
+  // Some changes affect no test, for example a change to a document. `changedTests` has printed that.
   if (changedSince !== undefined && patterns.length === 0) return 0;
   const named = patterns.length === 0 ? '' : ` whose path contains ${patterns.join(' or ')}`;
   console.error(`There is no test file${named} in shard ${shard.index} of ${shard.total}.`);

@@ -3,7 +3,7 @@ import { headingsOf } from './headings.ts';
 import type { Page } from './pages.ts';
 import { referencesOf } from './references.ts';
 
-/** A page in the sidebar, by its file. Without a label it has its title. */
+/** A page in the sidebar, identified by its file. Its label defaults to its title. */
 type Entry = string | { readonly file: string; readonly label: string };
 
 export interface Section {

@@ -16,7 +16,7 @@ import { httpTransport } from './http-transport.ts';
 import { PlainError } from './plain-error.ts';
 import { readProfiles } from './profiles.ts';
 
-/** The account of a command: its Baton and its credential. */
+/** The account that a command uses: a Baton and a credential. */
 export interface Access {
   readonly coordinationUrl: string;
   readonly identityUrl: string;
@@ -24,7 +24,7 @@ export interface Access {
   readonly token: string | undefined;
   /** The token, or that identity. */
   readonly credential: Credential;
-  /** The secret of identity's administration; only the owner of a Baton on this machine has it. */
+  /** Identity's admin secret; only the owner of a Baton on this machine has it. */
   readonly adminSecret: string | undefined;
   readonly tenantId: string | undefined;
   readonly issuer: string | undefined;
@@ -179,7 +179,7 @@ export function ofUrl(url: string, given: string | Credential, source: string): 
 function requireAddress(url: string): string {
   const base = baseOf(url);
   if (!/^https?:/.test(base) || !URL.canParse(base))
-    throw new PlainError(`${url} is not an http address.`, { exitCode: exitCodes.usage });
+    throw new PlainError(`${url} is not an HTTP or HTTPS URL.`, { exitCode: exitCodes.usage });
   return base;
 }
 

@@ -18,7 +18,7 @@ import type { Access } from './access.ts';
 import type { CliConfig } from './config.ts';
 import { profilesFile } from './profiles.ts';
 
-/** The identity of an attempt. If one of these differs, it is another attempt. */
+/** What identifies an attempt: if one of these differs, it is another attempt. */
 export interface AttemptPurpose {
   readonly command: 'apply' | 'import';
   readonly server: string;
@@ -39,7 +39,7 @@ interface AttemptRecord {
   readonly secret: string;
 }
 
-/** Half of the day for which the service stores responses: no repetition uses a key that the service has deleted. */
+/** Half of the day for which the service stores responses, so that no retry uses a key that the service has deleted. */
 const recordLifeMs = 12 * 60 * 60 * 1000;
 const recordsMax = 100;
 const recordBytesMax = 8192;
@@ -65,7 +65,7 @@ export async function openAttempt(
  * The idempotency keys of one person's attempt to write something. All writers of a tenant share one key space: if
  * somebody else guesses a key and uses it first, the service rejects the original write for a day. So the keys are
  * derived from a secret that each attempt draws at random. A file that only its owner may read keeps it until the
- * attempt has succeeded, so a repetition after a crash, or the same command at the same time, uses the same keys.
+ * attempt has succeeded, so a retry after a crash, or the same command run concurrently, uses the same keys.
  */
 export class Attempt {
   readonly #path: string;
@@ -91,7 +91,7 @@ export class Attempt {
       .slice(0, keyCharacters);
   }
 
-  /** Stores the keys; call it before the first write. @returns whether a repetition will have the same keys */
+  /** Stores the keys; call it before the first write. @returns whether a retry will have the same keys */
   keep(): boolean {
     const draft = `${this.#path}.${randomBytes(6).toString('hex')}.tmp`;
     try {

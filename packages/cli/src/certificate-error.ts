@@ -1,6 +1,6 @@
 import { certificateCodeOf } from '@baton/sdk/node';
 
-/** All other codes of the SDK mean an untrusted signer. */
+/** All of the SDK's other codes mean an untrusted signer. */
 const problems: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'has expired: renew it there, or correct the clock of this machine',
   CERT_NOT_YET_VALID: 'is not valid yet: correct the clock of this machine',
@@ -8,7 +8,7 @@ const problems: Readonly<Record<string, string>> = {
 };
 
 /**
- * Explains the reason for the rejection of a server's certificate, and the remedy; undefined for any other failure.
+ * Explains why a server's certificate was rejected, and the remedy; undefined for any other failure.
  * @param error of a request, or an error with it as its cause
  */
 export function certificateProblem(error: unknown): string | undefined {

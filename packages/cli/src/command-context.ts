@@ -33,7 +33,7 @@ export function withCommonOptions(command: Command, result: DeclaredResult): Com
     .option('--url <address>', 'the address of Baton, instead of the configured one');
 }
 
-/** Runs `work` with a client for the Baton and the account of the options. */
+/** Runs `work` with a client for the Baton and the account that the options select. */
 export async function asCaller<Value>(
   options: CommonOptions,
   { config, output }: CommandContext,

@@ -5,7 +5,7 @@ import type { CommandContext } from './command-context.ts';
 const shells = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof shells)[number];
 
-/** `baton completion SHELL`: a script by which the shell completes commands and options. */
+/** `baton completion SHELL`: a script that lets the shell complete commands and options. */
 export function addCompletion(program: Command, { output }: CommandContext): void {
   program
     .command('completion')

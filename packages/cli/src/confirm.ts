@@ -22,7 +22,7 @@ export function hasTerminal(output: ConsoleOutput): boolean {
   return process.stdin.isTTY === true && output.isTerminal;
 }
 
-/** @returns whether the answer at the terminal is the whole word */
+/** @returns whether the whole word was entered at the terminal */
 export async function promptYes(question: string): Promise<boolean> {
   const lines = createInterface({ input: process.stdin, output: process.stderr });
   // The end of the input, for example by Ctrl-D, means no.

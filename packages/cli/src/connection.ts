@@ -17,7 +17,7 @@ export type { Connection } from '@baton/sdk/node';
 export interface ConnectionOptions {
   /** Path of a connection file; without it, the default places are searched. */
   readonly connection?: string;
-  /** Address of the Baton, instead of the one in the file. */
+  /** The URL of the Baton, instead of the one in the file. */
   readonly url?: string;
 }
 

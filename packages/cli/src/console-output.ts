@@ -6,7 +6,7 @@ export interface ConsoleOutput {
   /** @throws OutputClosed */
   line(text: string): void;
   progress(text: string): void;
-  /** Resolves when the reader has read all but a buffer; absent without buffering. */
+  /** Resolves when the reader has read everything but one buffer; absent if output isn't buffered. */
   drained?(): Promise<void>;
   /** Whether standard error is a terminal, on which a line can be redrawn. */
   readonly isTerminal: boolean;
@@ -18,7 +18,7 @@ export class OutputClosed extends Error {
   override readonly name = 'OutputClosed';
 }
 
-/** Begins a text that replaces the last line on a terminal. */
+/** Starts a text that replaces the last line on a terminal. */
 export const clearLine = '\r\x1b[2K';
 
 /**

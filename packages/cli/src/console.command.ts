@@ -28,7 +28,7 @@ export function addConsole(program: Command, context: CommandContext): void {
       'This address signs you in, once, within a minute:',
       url,
     ]);
-    // Elsewhere, for example in a script, a browser would be unexpected.
+    // Without a terminal, for example in a script, opening a browser would be unexpected.
     if (options.browser && context.output.isTerminal) await open(url).catch(() => undefined);
   });
 }

@@ -107,7 +107,7 @@ async function databasesOf(home: string, environment: CliConfig['environment']):
   ];
 }
 
-/** Undefined for the built-in PostgreSQL, and if the state can't be read. */
+/** Undefined for the built-in PostgreSQL, or if the state can't be read. */
 async function recordedPlaces(home: string): Promise<Places | undefined> {
   try {
     const { databases } = JSON.parse(await readFile(join(home, 'state.json'), 'utf8')) as {

@@ -139,12 +139,12 @@ function clock(check: string, date: string | null, hereMs: number): Finding[] {
       check: 'clock',
       isGood,
       says: `${Math.abs(seconds)} s from that of ${check}`,
-      ...(!isGood && { repair: 'Synchronize the clocks by NTP: tokens and leases depend on the time.' }),
+      ...(!isGood && { repair: 'Synchronize the clocks with NTP: tokens and leases depend on the time.' }),
     },
   ];
 }
 
-/** No check if the service doesn't report its version: its health check is above. */
+/** Skipped if the service doesn't report its version: its health check above covers that. */
 async function sameVersion(coordinationUrl: string): Promise<Finding[]> {
   try {
     const answer = await fetch(`${coordinationUrl}/openapi.json`, {
@@ -175,7 +175,7 @@ async function signingKeys(identityUrl: string): Promise<Finding> {
     if (keys.length > 0)
       return { check: 'signing keys', isGood: true, says: keys.map(({ kid }) => kid ?? '?').join(', ') };
   } catch {
-    // The same result as for a document without keys.
+    // Treated like a document without keys.
   }
   return {
     check: 'signing keys',

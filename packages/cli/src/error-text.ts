@@ -6,7 +6,7 @@ import { certificateProblem } from './certificate-error.ts';
 export const exitCodes = { failed: 1, usage: 2, notSignedIn: 4 } as const;
 
 const connectionHint = () =>
-  `Is Baton running there? ${invocation()} start starts it here; ${invocation()} doctor looks closer.`;
+  `Is Baton running there? ${invocation()} start starts it here; ${invocation()} doctor checks in more detail.`;
 
 /** One sentence for an error: its code, the message, the request's id for the operator, and the remedy. */
 export function describeError(error: BatonError): string {
@@ -15,7 +15,7 @@ export function describeError(error: BatonError): string {
   return `${error.code}: ${error.message}${problemsIn(error)}${missingIn(error)}${wantedBy(error)}${about}${hint === undefined ? '' : `\n${hint}`}`;
 }
 
-/** Codes with a status that no service defines; those of the client have status 0. */
+/** Codes whose status no service defines; the client's own codes have status 0. */
 const undocumentedCodes = ['unreadable_answer', 'scim_error', 'misdirected_request'];
 
 /** The description of the code: the address that the service sent, or otherwise the page of this repository. */
@@ -60,7 +60,7 @@ function missingIn({ status, details }: BatonError): string {
   return ` (${named.map(([name, value]) => (name === 'path' ? String(value) : `${name} ${String(value)}`)).join(', ')})`;
 }
 
-/** The condition that a valid request meets: the permission, or one of the allowed values. */
+/** What a valid request needs: the permission, or one of the allowed values. */
 function wantedBy({ code, details }: BatonError): string {
   const { required, known, allowed, availableAt } = details;
   if (code === 'permission_denied' && isList(required)) return ` It requires ${required.join(', ')}.`;

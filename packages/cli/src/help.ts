@@ -1,7 +1,7 @@
 import type { Command, HelpConfiguration } from 'commander';
 import { anyResult, declaredResult, listFieldNames } from './result-form.ts';
 
-/** The groups that newcomers need come first; each top-level command is in one of them. */
+/** The groups that newcomers need are listed first; each top-level command is in one of them. */
 const helpGroups: readonly (readonly [heading: string, names: readonly string[]])[] = [
   ['Begin:', ['start', 'console', 'demo', 'login', 'logout', 'context', 'status', 'whoami', 'doctor']],
   ['Work:', ['task', 'work', 'approval', 'artifact', 'goal']],
@@ -40,7 +40,7 @@ export const helpConfiguration: HelpConfiguration = {
   showGlobalOptions: false,
 };
 
-/** Puts the commands of the first level below their headings, and in their order. */
+/** Groups the top-level commands under their headings, in order. */
 export function groupCommands(program: Command): void {
   for (const [heading, names] of helpGroups)
     for (const command of program.commands) if (names.includes(command.name())) command.helpGroup(heading);
@@ -49,7 +49,7 @@ export function groupCommands(program: Command): void {
   (program.commands as Command[]).sort((a, b) => order.indexOf(a.name()) - order.indexOf(b.name()));
 }
 
-/** The help of a command ends with the fields of `--json`. */
+/** A command's help ends with the fields that `--json` accepts. */
 export function addFieldsHelp(program: Command): void {
   for (const command of descendants(program)) {
     const result = declaredResult(command);

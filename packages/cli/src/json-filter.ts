@@ -1,12 +1,12 @@
 import { exitCodes } from './error-text.ts';
 import { PlainError } from './plain-error.ts';
 
-/** A filter of jq that failed on a result. */
+/** A jq filter that failed on a result. */
 export class FilterFailure extends PlainError {
   readonly value: unknown;
 
   constructor(message: string, value: unknown) {
-    super(`The filter of --jq failed on the result: ${message}`);
+    super(`The --jq filter failed on the result: ${message}`);
     this.value = value;
   }
 }
@@ -17,7 +17,7 @@ const flags = ['-r', '-c'];
 export async function compileFilter(filter: string): Promise<void> {
   const jq = await load();
   try {
-    // Without an input, jq only compiles the filter.
+    // If there is no input, jq only compiles the filter.
     await jq.raw('', filter, flags);
   } catch (error) {
     throw new PlainError(messageOf(error), { exitCode: exitCodes.usage });
@@ -28,7 +28,7 @@ export async function compileFilter(filter: string): Promise<void> {
 export async function filtered(value: unknown, filter: string): Promise<string[]> {
   const jq = await load();
   try {
-    // A text would be read as JSON.
+    // A string would be parsed as JSON.
     const text = await jq.raw(JSON.stringify(value ?? null), filter, flags);
     return text === '' ? [] : text.replace(/\n$/, '').split('\n');
   } catch (error) {

@@ -14,5 +14,5 @@ export function objectIn(text: string, option: string, example: string): Record<
   } catch {
     // The same sentence.
   }
-  throw new PlainError(`${option} is a JSON object, as ${example}.`, { exitCode: exitCodes.usage });
+  throw new PlainError(`${option} must be a JSON object, such as ${example}.`, { exitCode: exitCodes.usage });
 }

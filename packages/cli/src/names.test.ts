@@ -68,7 +68,7 @@ test('several matches are listed, and nothing is changed', async () => {
   const title = `Never made ${family}`;
   const several = await run('task', 'create', title, '--assignee', `Otto ${family}`);
   assert.equal(several.code, 1);
-  assert.match(several.text, /fits several; give the id of the principal\./);
+  assert.match(several.text, /matches several; give the id of the principal\./);
   assert.match(
     several.text,
     new RegExp(`^ {2}${idOf('Otto')}  Otto ${family}, otto@\\S+ \\(human, active\\)$`, 'm'),

@@ -15,11 +15,11 @@ const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 interface Named {
   readonly id: string;
   readonly names: readonly (string | null)[];
-  /** Distinguishes it from another one of the same name. */
+  /** Distinguishes it from another one with the same name. */
   readonly about: string;
 }
 
-/** The id of a principal: `me`, an id, its name or its e-mail address. @throws PlainError if none or several fit */
+/** The id of a principal: `me`, an id, its name or its e-mail address. @throws PlainError if none or several match */
 export async function findPrincipalId(baton: BatonClient, text: string): Promise<string> {
   if (text === 'me') return (await baton.harness.getContext()).principal.id;
   return findId('principal', text, principalsOf(baton, text));
@@ -30,7 +30,7 @@ async function* principalsOf(baton: BatonClient, q: string): AsyncGenerator<Name
     yield { id, names: [displayName, profile.email], about: `${kind}, ${status}` };
 }
 
-/** The id of a workspace: an id, its slug or its name. @throws PlainError if none or several fit */
+/** The id of a workspace: an id, its slug or its name. @throws PlainError if none or several match */
 export function findWorkspaceId(baton: BatonClient, text: string): Promise<string> {
   return findId('workspace', text, workspacesOf(baton));
 }
@@ -40,7 +40,7 @@ async function* workspacesOf(baton: BatonClient): AsyncGenerator<Named> {
     yield { id, names: [slug, name], about: `${slug}, ${status}` };
 }
 
-/** The id of a project: an id, or slug or name of its workspace. @throws PlainError if none or several fit */
+/** The id of a project: an id, or slug or name of its workspace. @throws PlainError if none or several match */
 export async function findProjectId(baton: BatonClient, text: string): Promise<string> {
   if (uuid.test(text)) return text;
   const workspaceId = await findWorkspaceId(baton, text);
@@ -54,7 +54,7 @@ export async function findTaskId(baton: BatonClient, text: string): Promise<stri
   return uuid.test(text) ? text : (await baton.tasks.get(text)).id;
 }
 
-/** The id of a role: an id, its slug or its name. @throws PlainError if none or several fit */
+/** The id of a role: an id, its slug or its name. @throws PlainError if none or several match */
 export function findRoleId(baton: BatonClient, text: string): Promise<string> {
   return findId(
     'role',
@@ -81,7 +81,7 @@ export async function findAccessRoleKey(baton: BatonClient, text: string): Promi
   );
 }
 
-/** The id of a goal: an id or its title. @throws PlainError if none or several fit */
+/** The id of a goal: an id or its title. @throws PlainError if none or several match */
 export function findGoalId(baton: BatonClient, text: string): Promise<string> {
   return findId(
     'goal',
@@ -94,7 +94,7 @@ export function findGoalId(baton: BatonClient, text: string): Promise<string> {
   );
 }
 
-/** The id of a rule: an id or its key. @throws PlainError if none fits */
+/** The id of a rule: an id or its key. @throws PlainError if none matches */
 export function findRuleId(baton: BatonClient, text: string): Promise<string> {
   return findId(
     'rule',
@@ -159,7 +159,7 @@ function refusal(noun: string, text: string, found: readonly Named[], isCut: boo
   if (found.length === 0) return `There is no ${noun} ${visible(text)}.${cut}`;
   const more = found.length - listedMax;
   return [
-    `${visible(text)} fits ${found.length === 1 ? 'this' : 'several'}; give the id of the ${noun}.${cut}`,
+    `${visible(text)} matches ${found.length === 1 ? 'this' : 'several'}; give the id of the ${noun}.${cut}`,
     ...found
       .slice(0, listedMax)
       .map(

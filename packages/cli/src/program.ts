@@ -173,7 +173,7 @@ function exitCodeOf(
   return exitCodes.usage;
 }
 
-/** The words of the command in a command line, each after a space. */
+/** The words of the command in a command line, each preceded by a space. */
 function namedCommand(program: Command, args: readonly string[]): string {
   let words = '';
   let command: Command = program;

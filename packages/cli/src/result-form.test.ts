@@ -117,7 +117,7 @@ test('a filter that fails on the result of a write reports the completed write a
   const written = await runCommand(['task', 'comment', 'TASK-1', 'Said.', '--jq', '.id[]'], env);
   assert.equal(written.code, 1);
   assert.match(written.text, /^The command was carried out\. Its result: .*"token":"shown once"/m);
-  assert.match(written.text, /^The filter of --jq failed on the result: .*Cannot iterate over string/m);
+  assert.match(written.text, /^The --jq filter failed on the result: .*Cannot iterate over string/m);
   const read = await runCommand(['task', 'comments', 'TASK-1', '--jq', '.items | error'], env);
   assert.equal(read.code, 1);
   assert.doesNotMatch(read.text, /carried out/);

@@ -38,7 +38,7 @@ function fieldsOf(value: unknown, names: readonly string[], output: ConsoleOutpu
   const given = [items].flat().map((one) => (one ?? {}) as Record<string, unknown>);
   const unknown = names.filter((name) => given.length > 0 && !given.some((one) => Object.hasOwn(one, name)));
   if (unknown.length > 0)
-    output.progress(`Null, because the result has no such field: ${unknown.map(visible).join(', ')}.\n`);
+    output.progress(`The result has no field ${unknown.map(visible).join(', ')}; null is shown instead.\n`);
   const picked = given.map((one) => Object.fromEntries(names.map((name) => [name, one[name] ?? null])));
   return Array.isArray(items) ? picked : picked[0];
 }

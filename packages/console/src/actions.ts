@@ -17,7 +17,10 @@ export interface ConsoleContext {
   readonly exchange: TokenExchange;
   readonly providers: ProviderSignIn | undefined;
   readonly demo: ConsoleDemo | undefined;
-  /** The start of a sign-in sends a request to identity, its end one to the provider. Both need no session. */
+  /**
+   * Starting a sign-in sends a request to identity, and finishing it sends one to the provider. Neither needs a
+   * session.
+   */
   readonly rates: { readonly begin: AddressRates; readonly finish: AddressRates };
   readonly countedAs: (req: IncomingMessage) => string;
   readonly isSecure: boolean;
@@ -50,7 +53,7 @@ async function signIn(
   const issued = await exchange.exchangeToken(req, token);
   const subject = readSubject(issued);
   if (code !== undefined) {
-    // An attacker can send a link with a code of their own, and would then see what the victim writes.
+    // An attacker could send a link with their own code, and would then see what the victim writes.
     if (replace === undefined && browsers.isOfAnother(req, subject))
       throw new ConsoleRefusal(409, 'signed_in_as_other', 'This browser is signed in as somebody else.');
     if (sessions.takeCode(code) === undefined) throw invalidCode();

@@ -30,12 +30,12 @@ export class BrowserSessions {
     return undefined;
   }
 
-  /** Closes the browser's earlier sessions, which nobody could end after a new sign-in has replaced their cookie. */
+  /** Closes the browser's earlier sessions: once a new sign-in has replaced their cookie, nobody could end them. */
   closeEarlier(req: IncomingMessage): void {
     for (const key of readSessionKeys(req)) this.#sessions.close(key);
   }
 
-  /** Whether this page has a session of somebody else. */
+  /** Whether this page has somebody else's session. */
   isOfAnother(req: IncomingMessage, subject: string): boolean {
     const owner = this.find(req)?.session.subject;
     return owner !== undefined && owner !== subject;

@@ -17,7 +17,7 @@ import { join } from 'node:path';
 export const webFolder = join(import.meta.dirname, '..', 'web');
 /** The built console in the npm package; absent in a checkout. */
 const shippedFolder = join(import.meta.dirname, '..', 'built');
-/** Shared by all processes that run from this checkout. */
+/** The cache that all processes running from this checkout share. */
 const checkoutCache = join(import.meta.dirname, '..', '..', '..', 'node_modules', '.cache', 'console');
 const packageFile = join(import.meta.dirname, '..', 'package.json');
 const buildMsMax = 120_000;

@@ -6,7 +6,7 @@ export const callbackPath = '/console/callback';
 const sessionCookie = 'baton_console';
 /** The sealed sign-in of this browser. It must survive the return from another site, which SameSite=Strict prevents. */
 const signInCookie = 'baton_console_begin';
-/** Bounds the lookups per request. A browser holds fewer cookies of one name that the console has set. */
+/** Limits the lookups per request. The console sets fewer cookies of one name than this in a browser. */
 const cookiesMax = 10;
 /** The header in which the page sends the key from the storage of its origin. */
 const pageKeyHeader = 'baton-console-key';

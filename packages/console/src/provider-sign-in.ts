@@ -15,7 +15,7 @@ export interface ProviderSignInOptions {
   readonly tenantId: string;
   /** The redirect URI registered at the providers. */
   readonly redirectUri: string;
-  /** Keys of the enabled providers, each with the console's client secret, if any. */
+  /** The keys of the enabled providers, each with the console's client secret, if any. */
   readonly providers: ReadonlyMap<string, ProviderSecret | undefined>;
   /** Reads a provider from identity. @throws if it does not exist */
   read(key: string): Promise<RegisteredProvider>;
@@ -42,7 +42,7 @@ export interface ProviderAnswer {
 
 export const signInBounds = { lastsMsMax: 600_000, answeredMax: 10_000, nextCharactersMax: 1000 };
 
-/** An ID token is renewed this long before its expiry, so that it does not expire in transit. */
+/** How long before its expiry an ID token is renewed, so that it does not expire in transit. */
 const leewayMs = 10_000;
 
 /**
@@ -111,7 +111,7 @@ export class ProviderSignIn {
     const begun = { provider, clientId: registered.audience, nonce, verifier, pageKeyHash, session };
     const browser =
       this.#seals.seal({ ...begun, next: localPath(next) }, state) ??
-      // With a long client ID, `next` may not fit. Then the sign-in ends at the start page.
+      // If the client ID is long, `next` may not fit. The sign-in then ends at the start page.
       this.#seals.seal({ ...begun, next: '/' }, state);
     if (browser === undefined)
       throw new ConsoleRefusal(
@@ -262,7 +262,7 @@ export class ProviderGrant {
   }
 }
 
-/** A path of the console, never another site. */
+/** A path in the console, never another site. */
 function localPath(next: string): string {
   const own = 'http://console';
   if (!next.startsWith('/') || next.length > signInBounds.nextCharactersMax || !URL.canParse(next, own))

@@ -1,10 +1,10 @@
 import { programPath } from '../../../bin/invocation.mjs';
 
-/** The configuration format of an MCP client that starts the server. */
+/** The configuration format for an MCP client that starts the server. */
 interface Client {
   /** The file that the client reads. */
   readonly file: string;
-  /** The client's syntax for a variable of its environment; undefined if it has none. */
+  /** The client's syntax for an environment variable; undefined if it has none. */
   readonly reference: string | undefined;
   /** A note for the user about the token. */
   readonly token: string;

@@ -104,7 +104,7 @@ for (const [way, listening] of Object.entries(ways))
     const told = toldTo(client);
     await baton.admin.tasks.createComment(other.publicId, { body: 'not the one' });
     await until('the journal is reported', () => told.length > 0);
-    // A lease of another test file of this Baton can expire now, which also sends a notification.
+    // A lease held by another test file on the same Baton may expire now, which also sends a notification.
     assert.deepEqual([...new Set(told.map((change) => change.uri))], ['baton://journal']);
     const approval = await baton.admin.approvals.request({
       task: task.id,
@@ -191,7 +191,7 @@ test('skills are those of the agent, and what others wrote stays in a quotation'
 
 const tasksExtension = 'io.modelcontextprotocol/tasks';
 
-/** Sends a request of 2026-07-28 as a client with or without the extension for tasks. */
+/** Sends a request with protocol version 2026-07-28, as a client with or without the tasks extension. */
 async function sendAs(
   { token }: Participant,
   method: string,
@@ -230,7 +230,7 @@ async function askedBy(one: Participant, extensions?: object) {
   return { task, ...(await sendAs(one, 'tools/call', { name: 'ask_approval', arguments: ask }, options)) };
 }
 
-test('a client that follows tasks of the protocol is given one for an approval, and its result after the decision', async () => {
+test('a client that supports MCP tasks gets one for an approval, and its result after the decision', async () => {
   const one = await baton.participant();
   const { task, result } = await askedBy(one);
   const taskId = String(result?.taskId);
@@ -247,7 +247,7 @@ test('a client that follows tasks of the protocol is given one for an approval, 
   assert.match(JSON.stringify(decided?.result), /approved.*go <\/untrusted data \(quoted\)>/);
 });
 
-test('a run is followed as a task of the protocol, and a cancel requests its stop', async () => {
+test('a run is followed as an MCP task, and cancelling it requests that the run stop', async () => {
   const one = await baton.participant();
   const task = await baton.admin.tasks.create({ title: 'long', assigneeId: one.principalId });
   const next = { name: 'work_next', arguments: { assignedToMe: true, waitSeconds: 10 } };
@@ -269,7 +269,7 @@ test('a run is followed as a task of the protocol, and a cancel requests its sto
   assert.match(JSON.stringify(result?.result), /nearly done anyway/);
 });
 
-test('a client without the extension gets plain answers, and what is no task of the protocol is refused', async () => {
+test('a client without the extension gets plain results, and anything that is not an MCP task is refused', async () => {
   const one = await baton.participant();
   const { result } = await askedBy(one, {});
   assert.equal(result?.resultType, 'complete');

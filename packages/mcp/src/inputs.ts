@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Forms of arguments, with the service's bounds. */
+/** Argument schemas, with the service's limits. */
 export const leaseId = z.uuid().describe('The lease that work_next gave you.');
 export const taskRef = z
   .string()
@@ -13,7 +13,7 @@ export const shortText = (what: string, charactersMax: number) =>
 export const limit = z.int().min(1).max(25).default(10).describe('The maximum number of results.');
 export const priority = z.enum(['critical', 'high', 'medium', 'low']);
 
-/** Characters of a JSON text: the service takes documents of 64 KiB. */
+/** The maximum length of a JSON text. The service itself accepts documents of up to 64 KiB. */
 const jsonCharactersMax = 200_000;
 /**
  * The limit of a message over HTTP, which counts a JSON text as one value. The service accepts 20; thousands would

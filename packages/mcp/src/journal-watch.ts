@@ -5,7 +5,7 @@ import { type BatonClient, BatonError, type JournalEvent } from '@baton/sdk';
 export const listenedMax = 20;
 
 export const journalUri = 'baton://journal';
-/** In `_meta` of a notification: `baton://journal/{cursor}` holds the events since. */
+/** In `_meta` of a notification: `baton://journal/{cursor}` contains the events since then. */
 export const cursorKey = 'baton/cursor';
 
 export interface Change {
@@ -13,7 +13,7 @@ export interface Change {
   readonly cursor: string;
 }
 
-/** The minimum interval between notifications: changes meanwhile become one notification. */
+/** The minimum interval between notifications: changes in between become one notification. */
 const tellEveryMs = 1_000;
 
 /**

@@ -1,7 +1,7 @@
 import type { JSONRPCMessage, McpServer } from '@modelcontextprotocol/server';
 import { type JournalWatch, listenedMax } from './journal-watch.ts';
 
-/** The resources of a request to listen (2026-07-28); undefined for another request. */
+/** The resources in a request to listen (2026-07-28); undefined for any other request. */
 export function listenedIn(message: object | undefined): readonly string[] | undefined {
   const { method, params } = (message ?? {}) as { method?: unknown; params?: Listen };
   if (method !== 'subscriptions/listen') return undefined;
@@ -13,10 +13,10 @@ interface Listen {
   readonly notifications?: { readonly resourceSubscriptions?: unknown };
 }
 
-/** The subscriptions of a connection's client, in the protocols of 2025 and 2026. */
+/** The subscriptions of a connection's client, in the 2025 and 2026 protocol versions. */
 export class Listeners {
   readonly #journal: JournalWatch;
-  /** Functions that end them, by the id of the request, or the address in the protocol of 2025. */
+  /** Functions that end them, by the id of the request, or the address in the 2025 protocol versions. */
   readonly #stops = new Map<unknown, () => void>();
 
   constructor(journal: JournalWatch) {
@@ -33,7 +33,7 @@ export class Listeners {
     return undefined;
   }
 
-  /** Handles `resources/subscribe` and `resources/unsubscribe` of clients of 2025. */
+  /** Handles `resources/subscribe` and `resources/unsubscribe` of clients with a 2025 protocol version. */
   answerSubscribe({ server }: McpServer): void {
     if (server.getCapabilities().resources?.subscribe !== true) return;
     server.setRequestHandler('resources/subscribe', async ({ params: { uri } }) => {

@@ -1,7 +1,7 @@
 import type { ServerOptions } from './server.ts';
 import { type Toolset, toolsets } from './tool.ts';
 
-/** The tools that a client requested in the query of its address: `?toolsets=work,tasks&read-only=true`. */
+/** The tools that a client requested in the query string of its URL: `?toolsets=work,tasks&read-only=true`. */
 export type Offer = Pick<ServerOptions, 'toolsets' | 'isReadOnly'>;
 
 export const usualToolsets = toolsets.filter((name) => name !== 'admin');

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 
-/** The maximum characters of others' text in one result. The result states the size of the omitted part. */
+/** The maximum length, in characters, of others' text in one result. The result states the size of the omitted part. */
 export const othersCharactersMax = 20_000;
 
 const name = 'untrusted-data';
@@ -66,7 +66,7 @@ export function documentFromOthers(what: string, document: unknown): string {
 
 export interface ShownList {
   readonly text: string;
-  /** The number of items in the text, from the first one on. */
+  /** How many items are in the text, counted from the first. */
   readonly shown: number;
 }
 
@@ -89,7 +89,7 @@ export function listFromOthers(what: string, items: readonly unknown[]): ShownLi
   return { text: enveloped(what, begin + texts.join(between) + end), shown: texts.length };
 }
 
-/** Returns the note on a list that did not fit. @param then how to read the rest */
+/** Returns a note about a list that did not fit. @param then how to read the rest */
 export function noteOmitted(shown: number, all: number, then: string): string | undefined {
   return shown === all ? undefined : `The first ${shown} of ${all} fit: ${then}.`;
 }

@@ -4,7 +4,7 @@
  */
 const unportable: readonly string[] = ['$schema', 'additionalProperties', 'format'];
 
-/** Returns the schema of a tool's arguments in a form that clients of all models accept. */
+/** Returns the schema of a tool's arguments in a form that clients for all models accept. */
 export function portableSchema(schema: Record<string, unknown>): Record<string, unknown> {
   const { properties, ...rest } = schema;
   const kept = Object.entries(rest).filter(([name]) => !unportable.includes(name));

@@ -13,10 +13,7 @@ import { type Approval, type BatonClient, BatonError, type Run } from '@baton/sd
 import { documentFromOthers } from './others-text.ts';
 import { type Followed, lines, type Toolset } from './tool.ts';
 
-/**
- * Tasks of the protocol (SEP-2663): operations that continue after a call and are polled by id. They are not Baton's
- * tasks.
- */
+/** MCP tasks (SEP-2663): operations that continue after a call and are polled by id. They are not Baton's tasks. */
 const extension = 'io.modelcontextprotocol/tasks';
 
 /** The tools that a client requested. */
@@ -32,14 +29,15 @@ const pollIntervalMs = 5_000;
 const params = z.looseObject({ taskId: z.unknown().optional() });
 const taskIdForm = /^(approval|run)\.([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})$/i;
 
-/** Whether the client of this request supports protocol tasks; only then it may get one. */
+/** Whether the client that sent this request supports MCP tasks; only then may it get one. */
 export function canFollow({ mcpReq: { envelope } }: ServerContext): boolean {
   const said = envelope as Readonly<Record<string, ClientCapabilities | undefined>> | undefined;
   return said?.[CLIENT_CAPABILITIES_META_KEY]?.extensions?.[extension] !== undefined;
 }
 
 /**
- * Handles `tasks/get`, `tasks/update` and `tasks/cancel` of clients of 2026-07-28, which alone have the extension.
+ * Handles `tasks/get`, `tasks/update` and `tasks/cancel` of clients with protocol version 2026-07-28, the only one with
+ * the extension.
  * @param listed a cancel is rejected if only tools that read are listed, and that of a run if neither `work` nor
  * `admin` is, the toolsets that end runs
  */
@@ -48,7 +46,7 @@ export function addProtocolTasks({ server }: McpServer, baton: BatonClient, list
   server.setRequestHandler('tasks/get', { params }, ({ taskId }, context) =>
     answered(context, async () => ({ ...(await protocolTask(baton, followedIn(taskId))) })),
   );
-  // No task here ever needs input of its client: people decide elsewhere.
+  // No task here ever needs input from its client: people decide elsewhere.
   server.setRequestHandler('tasks/update', { params }, ({ taskId }, context) =>
     answered(context, async () => {
       await protocolTask(baton, followedIn(taskId));
@@ -134,7 +132,7 @@ function resultOf(text: string, isError: boolean) {
   return { content: [{ type: 'text', text }], isError, resultType: 'complete' };
 }
 
-/** @throws ProtocolError for an invalid id of a task */
+/** @throws ProtocolError for an invalid task id */
 function followedIn(taskId: unknown): Followed {
   const [, kind, id = ''] = (typeof taskId === 'string' && taskIdForm.exec(taskId)) || [];
   if (kind === undefined)

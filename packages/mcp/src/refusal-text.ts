@@ -7,7 +7,7 @@ import { NotHeldError } from './workplace.ts';
 const messageCharactersMax = 600;
 const detailsMax = 20;
 const faultCharactersMax = 200;
-/** Error codes of a claim of a named task. */
+/** Error codes for claiming a named task. */
 const notTakenCodes: readonly string[] = [
   'task_not_due',
   'task_not_claimable',
@@ -36,7 +36,7 @@ export function refusalText(error: unknown): string {
   throw error;
 }
 
-/** Returns the rejected field, its bound, and its allowed values, from the details of the error. */
+/** Returns the rejected field, its limit, and its allowed values, from the error's details. */
 function detailsText({ details }: BatonError): string | undefined {
   const { errors, ...named } = details;
   const faults = (Array.isArray(errors) ? errors : []).slice(0, detailsMax).map(faultText);
@@ -50,7 +50,7 @@ function detailsText({ details }: BatonError): string | undefined {
   return all.length === 0 ? undefined : `Details: ${all.join('; ')}.`;
 }
 
-/** One of several faults of a request: `body.data: expected an object`. */
+/** One of several faults in a request: `body.data: expected an object`. */
 function faultText(fault: unknown): string {
   const { loc, path, message, code } = (fault ?? {}) as Record<string, unknown>;
   const place = String(loc ?? path ?? '');

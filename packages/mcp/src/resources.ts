@@ -71,7 +71,7 @@ function addJournal(server: McpServer, baton: BatonClient): void {
   );
 }
 
-/** Returns the events from a cursor on, as many as fit. The cursor of the last one shown is the next. */
+/** Returns the events from a cursor on, as many as fit. The last one's cursor is the next cursor. */
 async function eventsOf(
   baton: BatonClient,
   query: { tail: number } | { cursor: string; limit: number },

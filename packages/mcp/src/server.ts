@@ -25,7 +25,7 @@ export interface ServerOptions {
   readonly skills: SkillsExtension;
   /** Whether the client can be notified of changed resources. */
   readonly canListen: boolean;
-  /** Whether it uses the protocol of 2026-07-28, which has the extension for tasks. */
+  /** Whether it uses protocol version 2026-07-28, which has the tasks extension. */
   readonly isModern: boolean;
 }
 

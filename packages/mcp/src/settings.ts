@@ -20,7 +20,7 @@ import { type Toolset, toolsets } from './tool.ts';
 export interface McpSettings extends Access {
   readonly toolsets: readonly Toolset[];
   readonly isReadOnly: boolean;
-  /** The time for which a lease outlives a killed process. */
+  /** How long a lease outlives a killed process. */
   readonly leaseSeconds: number;
 }
 

@@ -4,7 +4,10 @@ import type { BatonClient } from '@baton/sdk';
 import { portableSchema } from './portable-schema.ts';
 import type { Workplace } from './workplace.ts';
 
-/** Bytes of one message of a client: room for the longest text of artifact_put with every character escaped. */
+/**
+ * The maximum size of one client message, in bytes: room for the longest text of artifact_put with every character
+ * escaped.
+ */
 export const messageBytesMax = 2_097_152;
 
 /** Groups of tools, of which a server lists the configured ones. */
@@ -28,7 +31,7 @@ export interface Tool {
   readonly permissions: readonly string[];
   readonly input: StandardSchemaWithJSON;
   readonly isReadOnly: boolean;
-  /** Whether it ends or replaces the work of others. */
+  /** Whether it ends or replaces others' work. */
   readonly isDestructive: boolean;
   /** Whether a second call with the same arguments changes nothing more. */
   readonly isIdempotent: boolean;
@@ -42,7 +45,7 @@ export interface Followed {
   readonly id: string;
 }
 
-/** The result of a tool that started an operation which continues without it. */
+/** The result of a tool that started an operation that continues without it. */
 export interface Begun {
   readonly text: string;
   readonly followed: Followed;
@@ -62,8 +65,8 @@ export function tool<Input extends z.ZodObject>(shape: Shaped<Input>): Tool {
 }
 
 /**
- * Caches the JSON Schema of a form: a server is created per request over HTTP, and generating 14 schemas takes 3
- * ms. The schema contains only members that clients of all models accept; the form itself validates more.
+ * Caches the JSON Schema of a form: a server is created per request over HTTP, and generating 14 schemas takes 3 ms.
+ * The schema contains only members that clients for all models accept; the form itself validates more.
  */
 function written(form: z.ZodObject): StandardSchemaWithJSON {
   const standard = form['~standard'] as StandardSchemaWithJSON['~standard'];

@@ -1,9 +1,9 @@
 import type { BatonClient, Harness, Lease, WorkOptions } from '@baton/sdk';
 
-/** Leases that one client may hold at a time. */
+/** How many leases one client may hold at a time. */
 export const leasesMax = 8;
 
-/** The number of ended leases that are remembered, to report how they ended. */
+/** How many ended leases are remembered, to report how they ended. */
 const rememberedMax = 50;
 
 export interface WorkplaceOptions {
@@ -64,7 +64,7 @@ export class Workplace {
       const { value: lease } = await loop.next();
       if (!lease) return undefined;
       this.#held.set(lease.claim.id, { lease, loop, usedAtMs: performance.now() });
-      // The client may have disconnected meanwhile.
+      // The client may have disconnected in the meantime.
       if (this.#isClosed) await lease.release('mcp_client_gone');
       return lease;
     } finally {

@@ -42,7 +42,7 @@ export interface BatonOptions {
 /** A running Baton: both services, the worker and the context adapter on one port and one PostgreSQL. */
 export interface Baton {
   readonly connection: Connection;
-  /** Signs in to the console, once, within 60 seconds. */
+  /** The URL that signs in to the console, once, within 60 seconds. */
   readonly signInUrl: string;
   /** URLs for other machines; empty if it listens on one address. */
   readonly reachableUrls: readonly string[];
@@ -187,7 +187,7 @@ function warnOfShortSecrets(settings: PlatformSettings, say: BatonOptions['say']
 interface Urls {
   /** The address for clients. */
   readonly publicUrl: string;
-  /** The address for requests of this process to itself, bypassing any reverse proxy. */
+  /** The address at which this process sends requests to itself, bypassing any reverse proxy. */
   readonly localUrl: string;
 }
 

@@ -49,7 +49,7 @@ export async function openDatabases(
 
 /**
  * Rejects databases without this Baton's data, in which it would start over with no data.
- * @param places the location of the databases by the settings
+ * @param places where the databases are according to the settings
  * @throws StartError if they contain no data of this folder's Baton, or can't be reached
  */
 export async function refuseUnrelatedDatabases(

@@ -15,7 +15,7 @@ type DatabaseSettings = Pick<PlatformSettings, 'IAM_DATABASE_URL' | 'CP_DATABASE
 /** The socket folder of the built-in server, also in the temporary folder or in a restored Baton. */
 const ownSocketFolder = /(?:\/postgres(?:\.restoring)?\/run|\/baton-\d+-[\da-f]{12})$/;
 
-/** The location of the databases by the settings. @throws StartError if they contain only one of the two */
+/** Where the databases are according to the settings. @throws StartError if they contain only one of the two */
 export function placesOfSettings({
   IAM_DATABASE_URL: iam,
   CP_DATABASE_URL: cp,
@@ -89,7 +89,7 @@ function parsed(text: string | undefined): Readonly<Record<string, unknown>> {
     const value: unknown = JSON.parse(text ?? '{}');
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
   } catch {
-    // The reader of the file's contents reports the damage.
+    // Anyone who reads the file's contents reports the damage.
     return {};
   }
 }

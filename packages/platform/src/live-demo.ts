@@ -7,7 +7,7 @@ export interface LiveDemoOptions {
   readonly env: Environment;
   /** The file with the connection details of this Baton. */
   readonly connectionFile: string;
-  /** The address for requests of this process to itself. */
+  /** The address at which this process sends requests to itself. */
   readonly localUrl: string;
   /** The principal of coordination that may control the demo; undefined until Baton is ready. */
   administratorId(): string | undefined;

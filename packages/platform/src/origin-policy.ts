@@ -9,7 +9,7 @@ export interface OriginPolicy {
   readonly ownOrigins: readonly string[];
   /** Allowed origins of other web pages; `*` allows all. */
   readonly origins: readonly string[];
-  /** The setting of `origins`, if there is one. */
+  /** The setting that `origins` came from, if there is one. */
   readonly originsSetting?: string;
 }
 
@@ -20,7 +20,7 @@ export interface Rejection {
   readonly reason: string;
 }
 
-/** The longest name of DNS, with a port. */
+/** The maximum length of a DNS name with a port. */
 const hostCharactersMax = 260;
 
 /**
@@ -54,7 +54,7 @@ function originAdvice({ originsSetting: setting }: OriginPolicy): string {
     : ` To allow it, start Baton with the origin in ${setting}, for example ${setting}='["https://app.example.com"]'.`;
 }
 
-/** Quotes a value of the request, with bounded length. */
+/** Quotes a value from the request, truncated if it is long. */
 function quote(text: string): string {
   return JSON.stringify(text.slice(0, hostCharactersMax));
 }

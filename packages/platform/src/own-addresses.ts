@@ -1,7 +1,7 @@
 import { BlockList } from 'node:net';
 import { networkInterfaces } from 'node:os';
 
-/** Values of HOST that mean all addresses of the machine. */
+/** Values of HOST that mean all of the machine's addresses. */
 export const everyAddress: readonly string[] = ['0.0.0.0', '::', ''];
 
 const loopback = new BlockList();

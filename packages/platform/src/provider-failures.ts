@@ -4,7 +4,8 @@ import { OutboundError } from '@baton/kernel/outbound/outbound';
 type Outbound = NonNullable<ConsoleOptions['signIn']>['outbound'];
 
 /**
- * The minimum interval for the same line. Anyone can start a sign-in, and each one sends a request to the provider.
+ * The minimum interval between two identical lines. Anyone can start a sign-in, and each one sends a request to the
+ * provider.
  */
 const repeatMsMin = 60_000;
 /** The settings bound the number of providers, but their documents may name additional hosts. */

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Task } from '@baton/sdk';
 
-/** Fewer than the 500 tasks among which the SDK selects, so that they include one that is not excluded. */
+/** Fewer than the 500 tasks that the SDK selects from, so that they include one that is not excluded. */
 const cancelledTasksMax = 400;
 
 /**
@@ -46,7 +46,7 @@ export class CancelledTasks {
   }
 }
 
-/** A hash of the fields that people change and attempts don't, because attempts also increase `version`. */
+/** A hash of the fields that people change but attempts don't; `version` won't do, because attempts increase it, too. */
 function saidBy(task: Task): string {
   const { title, description, status, priority, ownerId, assigneeId, workspaceId, typeId } = task;
   const { customFields, startDate, dueDate, goalId, acceptance } = task;

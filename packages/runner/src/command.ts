@@ -14,9 +14,9 @@ export interface CommandOptions {
   readonly input: string;
   /** The id is also in the environment, which identifies a process that has left the group. */
   readonly runId: string;
-  /** The time for which it may run without a sign from the runner. */
+  /** How long it may run without a sign of life from the runner. */
   readonly leftMs: number;
-  /** The file for the command's output, both streams in the order of arrival. */
+  /** The file for the command's output, with both streams in the order of arrival. */
   readonly outputFile: string;
   /** Secrets, which are removed from the output. */
   readonly secrets: Secrets;
@@ -26,17 +26,17 @@ export interface CommandOptions {
   onLine(line: MarkedLine): Promise<void>;
 }
 
-/** The end of a command: an exit code or a signal. */
+/** How a command ended: with an exit code or by a signal. */
 export interface CommandEnd {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
 
-/** The maximum stored output of one run. More is read and discarded, so that the command doesn't block. */
+/** The maximum size of the stored output per run. Any more is read and discarded, so that the command doesn't block. */
 export const outputBytesMax = 10 * 1024 * 1024;
 /**
- * The time to wait for the last output after the command's end, because a process of another group may keep the pipe
- * open.
+ * How long to wait for the last output after the command has ended, because a process in another group may keep the
+ * pipe open.
  */
 const outputMsMax = 5_000;
 
@@ -123,7 +123,7 @@ export class Command {
     });
   }
 
-  /** The code of a failure to write its output, such as ENOSPC; undefined if all was written. */
+  /** The error code if its output could not be written, such as ENOSPC; undefined if everything was written. */
   get outputFault(): string | undefined {
     return this.#collected.fault();
   }
@@ -142,7 +142,7 @@ export class Command {
     if (!this.#hasEnded) this.#killAll();
   }
 
-  /** Lets it run for this long without a further sign from the runner. */
+  /** Lets it run for this long without another sign of life from the runner. */
   prolong(leftMs: number): void {
     if (!this.#hasEnded) this.#lifeline.write(`${secondsOf(leftMs)}\n`);
   }
@@ -169,7 +169,7 @@ function secondsOf(ms: number): number {
 interface Collected {
   readonly done: Promise<void>;
   stop(): void;
-  /** The code of a failure to write the output, if any. */
+  /** The error code if the output could not be written. */
   fault(): string | undefined;
 }
 
@@ -208,7 +208,7 @@ function collect(
 }
 
 /**
- * Stores the output, up to the bound. A full disk must not stop the reader: the command would block at its next line,
+ * Stores the output, up to the limit. A full disk must not stop the reader: the command would block at its next line,
  * and its lines for the runner would be lost.
  */
 class OutputFile {

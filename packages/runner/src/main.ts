@@ -7,7 +7,7 @@ import { readSettings, usage } from './settings.ts';
 
 const notSignedIn = 4;
 const stopping = new AbortController();
-// Titles and lines of commands are text of other authors.
+// Titles and lines from commands are text by other authors.
 const say = (line: string) => console.error(visible(line));
 
 function onSignal(): void {

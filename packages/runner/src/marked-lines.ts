@@ -20,7 +20,7 @@ const lineEnd = 10;
 export class MarkedLines {
   readonly #start: Buffer;
   #rest: Buffer = Buffer.alloc(0);
-  /** Whether the rest lacks the beginning of its line, which was too long to buffer. */
+  /** Whether the beginning of the rest's line is missing because it was too long to buffer. */
   #isCut = false;
   /** Whether a marked line was truncated after its mark. */
   #isTooLong = false;

@@ -42,8 +42,8 @@ const retryAfterSecondsMax = 604_800;
 
 /**
  * Parses a line of the protocol.
- * @param line without its end
- * @param mark of the command that printed it
+ * @param line the line without its end
+ * @param mark the mark of the command that printed it
  * @returns undefined for a line that is output
  * @throws TypeError for an invalid line for the runner; UnstorableError
  */

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 
 /**
  * Removes a folder with its content, including read-only folders: package managers make their caches read-only.
- * @returns the code of the failure, such as EACCES; undefined if it was removed
+ * @returns the error code, such as EACCES; undefined if it was removed
  */
 export function removeFolder(path: string): string | undefined {
   try {

@@ -11,7 +11,7 @@ export interface RetryPolicy {
 const firstPauseSeconds = 60;
 const pauseSecondsMax = 3_600;
 
-/** The policy of a type that was published before types had one: the defaults of new types. */
+/** The policy for a type that was published before types had one: the defaults for new types. */
 const ofOldType: RetryPolicy = {
   limitsAttempts: false,
   pauseSeconds: (attempt) => Math.min(firstPauseSeconds * 2 ** Math.min(attempt - 1, 10), pauseSecondsMax),

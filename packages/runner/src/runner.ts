@@ -160,7 +160,7 @@ async function doTask(lease: Lease, place: Place): Promise<TaskEnd> {
   }
 }
 
-/** @returns a message for a rejected claim; any other error unchanged */
+/** @returns a message if the error is a rejected claim; any other error unchanged */
 function whyNotTaken(error: unknown, task: string): unknown {
   if (!(error instanceof BatonError) || error.retryable || error.status === 401) return error;
   return new SettingsError(`${task} can't be taken: ${error.code}: ${error.message.replace(/\.$/, '')}.`, 1);

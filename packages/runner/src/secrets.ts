@@ -1,8 +1,8 @@
-/** Usual names of variables with secrets. */
+/** Common names of variables that contain secrets. */
 const secretName =
   /TOKEN|SECRET|PASSW(OR)?D|PASSPHRASE|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|ENCRYPTION_?KEY|CREDENTIAL/i;
 
-/** Shorter values could be ordinary words of the output. */
+/** Shorter values could be ordinary words in the output. */
 const secretCharactersMin = 8;
 /** A longer line of a value is searched in pieces: at most this much of the output is held back for its next part. */
 const pieceCharactersMax = 4096;
@@ -16,7 +16,7 @@ export class Secrets {
   /** The number of secrets that are not searched, because there are more than 200. */
   readonly leftOut: number;
   readonly #texts: readonly string[];
-  /** The last three renewed tokens; older ones have expired. */
+  /** How many renewed tokens are searched for, the newest ones; older ones have expired. */
   #renewed: readonly string[] = [];
   #buffers: readonly Buffer[];
 
@@ -29,7 +29,7 @@ export class Secrets {
     const pieces = [...tokens, ...ofOneLine, ...ofSeveral].flatMap(piecesOf);
     const texts = [...new Set(pieces.flatMap((piece) => [piece, asInJson(piece)]))];
     this.leftOut = Math.max(0, texts.length - secretsMax);
-    // Longer ones first: one may be a prefix of another.
+    // Longer ones are first, because one may be a prefix of another.
     this.#texts = texts.slice(0, secretsMax).sort((a, b) => b.length - a.length);
     this.#buffers = this.#texts.map((text) => Buffer.from(text));
   }

@@ -10,7 +10,7 @@ import {
 } from '@baton/values/program-options';
 
 export interface RunnerSettings extends Access {
-  /** The argument of `sh -c` per task. */
+  /** The argument of `sh -c` for each task. */
   readonly exec: string;
   /** The folder of the runner's session and of each run. */
   readonly folder: string;
@@ -25,9 +25,9 @@ export interface RunnerSettings extends Access {
   readonly isMineOnly: boolean;
   /** The workspace whose tasks it takes, by id or slug, including its descendants; undefined for any. */
   readonly workspace: string | undefined;
-  /** Keys of task types; empty for any. */
+  /** The keys of the accepted task types; empty for any. */
   readonly types: readonly string[];
-  /** Labels, all of which must be in a task's `customFields.labels`. */
+  /** The required labels: a task's `customFields.labels` must contain all of them. */
   readonly labels: readonly string[];
   /** The timeout of one run; undefined for none. */
   readonly minutesMax: number | undefined;

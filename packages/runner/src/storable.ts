@@ -1,4 +1,4 @@
-/** The bounds of a free document at the service: its bytes as compact JSON, its levels, and its values. */
+/** The service's limits for a free-form document: its bytes as compact JSON, its levels, and its values. */
 const documentBytesMax = 65_536;
 const levelsMax = 20;
 const valuesMax = 5_000;
@@ -13,7 +13,7 @@ export interface StorableJson {
   readonly changes: readonly string[];
 }
 
-/** A JSON text that the service can't store. The message has the reason. */
+/** A JSON text that the service can't store. The message gives the reason. */
 export class UnstorableError extends Error {
   override readonly name = 'UnstorableError';
 }

@@ -39,18 +39,18 @@ export interface Place {
   say(line: string): void;
 }
 
-/** The end of a run, for the log and for the exit code. */
+/** How a run ended, for the log and for the exit code. */
 export type TaskEnd = 'done' | 'failed' | 'suspended' | 'cancelled' | 'released' | 'lost';
 
-/** The reason for which the runner stops a command. */
+/** Why the runner stops a command. */
 type Stop = 'cancelled' | 'too long' | 'runner ends' | 'lease ends' | 'approval requested';
 
-/** The exit code of a command whose task should be retried later: EX_TEMPFAIL of sysexits.h. */
+/** The exit code of a command whose task should be retried later: EX_TEMPFAIL in sysexits.h. */
 const retryCode = 75;
 const watchEveryMs = 500;
-/** The interval of checks for a request to cancel the run. */
+/** How often the runner checks for a request to cancel the run. */
 const cancelEveryMs = 2_000;
-/** The time between the SIGKILL of a command and the end of the lease. */
+/** The time between a command's SIGKILL and the end of the lease. */
 const marginMs = 1_000;
 export const failureCharactersMax = 2_000;
 /** The maximum number of lines for the runner from one command, each of which is a write to the service. */
@@ -58,7 +58,7 @@ const asksMax = 10_000;
 /** The maximum number of notes about reports on the task. */
 const notesShownMax = 20;
 const commentCharactersMax = 10_000;
-/** Error codes for which a retry would fail again. */
+/** Error codes after which a retry would fail again. */
 const finalStatuses = [400, 403, 404, 413, 422];
 /**
  * Variables of Baton's own programs: they may hold secrets, which the command must not get. By those of GitHub, it could
@@ -377,7 +377,7 @@ export class TaskRun {
     const { id } = this.#lease.task;
     await acknowledgeMessages(baton, this.#lease);
     const isBlocked = await this.#block('Stopped on request.');
-    // Also while its end is being written: it may be free before the response arrives.
+    // Held even while the end of the run is being written: the task may become claimable before the response arrives.
     if (!isBlocked) cancelledTasks.hold(id);
     try {
       await this.#lease.cancel('stopped on request');
@@ -442,7 +442,7 @@ export class TaskRun {
     }
   }
 
-  /** If the comment is refused, the run's end has the same text. */
+  /** If the comment is refused, the run's end reason contains the same text. */
   async #comment(body: string): Promise<void> {
     try {
       await this.#lease.comment({ body });

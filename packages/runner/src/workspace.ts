@@ -7,7 +7,7 @@ const idsShownMax = 10;
 
 /**
  * Resolves the workspace of `--workspace` to its id. Workspaces below different ones may have the same slug.
- * @throws SettingsError if none or several have the slug; BatonError
+ * @throws SettingsError if no workspace or several have the slug; BatonError
  */
 export async function findWorkspaceId(baton: BatonClient, ref: string): Promise<string> {
   if (uuid.test(ref)) return ref;

@@ -19,7 +19,7 @@ export interface BatonClient extends Api {
     open(options: HarnessOptions): Promise<Harness>;
     /**
      * Starts a run as `tasks.startRun` does. If the caller is an agent of the registry, the run contains the agent's
-     * current revision; a revision that was published meanwhile applies to the next run. The runs of `open` start in
+     * current revision; a revision that has been published since applies to the next run. The runs of `open` start in
      * the same way.
      * @example
      * const session = await baton.sessions.open({ clientName: 'by hand' });

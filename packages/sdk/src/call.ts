@@ -1,6 +1,6 @@
 /** Options of every call. */
 export interface CallOptions {
-  /** Aborts the call, also between two attempts. */
+  /** Aborts the call, even between two attempts. */
   readonly signal?: AbortSignal;
   /**
    * The key under which the service executes the call once. By default, the client generates one before the first
@@ -8,7 +8,7 @@ export interface CallOptions {
    */
   readonly idempotencyKey?: string;
   /**
-   * Timeout of all attempts together in milliseconds; defaults to the client's setting (60,000). For uploads and
+   * Timeout for all attempts together in milliseconds; defaults to the client's setting (60,000). For uploads and
    * downloads of raw bytes, it includes the transfer.
    */
   readonly deadlineMs?: number;
@@ -38,5 +38,5 @@ export interface RawAnswer {
   arrayBuffer(): Promise<ArrayBuffer>;
 }
 
-/** A page when awaited; all items of it and of the pages after it when iterated. */
+/** When awaited, a page; when iterated, all items on it and on the pages after it. */
 export interface Paged<Page, Item> extends Promise<Page>, AsyncIterable<Item> {}

@@ -1,4 +1,4 @@
-/** Error codes of TLS libraries for a rejected certificate. A retry does not help. */
+/** Error codes that TLS libraries use for a rejected certificate. A retry does not help. */
 const certificateCodes: readonly string[] = [
   'DEPTH_ZERO_SELF_SIGNED_CERT',
   'SELF_SIGNED_CERT_IN_CHAIN',
@@ -14,7 +14,7 @@ const certificateCodes: readonly string[] = [
 const causesMax = 5;
 
 /**
- * Returns the code by which a certificate was rejected, and undefined for any other failure. Browsers don't report it.
+ * Returns the code with which a certificate was rejected, or undefined for any other failure. Browsers don't report it.
  * @param error of a request, or an error with it as its cause
  * @example
  * await baton.tasks.list({ limit: 1 }).catch((error: unknown) => console.log(certificateCodeOf(error)));

@@ -234,7 +234,7 @@ test('wrong fields do not compile', () => {
     baton.tasks.claim('TASK-1', {}),
     // @ts-expect-error: no such filter
     baton.tasks.list({ colour: 'red' }),
-    // @ts-expect-error: a change of a workspace needs the ETag that was read
+    // @ts-expect-error: changing a workspace requires the ETag that was read
     baton.workspaces.update('w', { name: 'New' }),
     // @ts-expect-error: no such code
     (error: BatonError) => error.code === 'no_such_code',

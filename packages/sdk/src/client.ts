@@ -28,9 +28,9 @@ export interface ClientOptions {
   readonly provisioningToken?: string;
   /** The audience of the access tokens; `control-plane` by default. */
   readonly audience?: string;
-  /** Timeout of all attempts of a call together, in milliseconds; 60,000 by default. */
+  /** Timeout for all attempts of a call together, in milliseconds; 60,000 by default. */
   readonly deadlineMs?: number;
-  /** Timeout of one attempt in milliseconds; 30,000 by default. */
+  /** Timeout for one attempt in milliseconds; 30,000 by default. */
   readonly attemptMs?: number;
   /** The maximum number of attempts of a call; 5 by default. */
   readonly attempts?: number;
@@ -104,7 +104,7 @@ export function createApi(options: ClientOptions): Api {
   }) as unknown as Api;
 }
 
-/** Calls an operation that is declared ad hoc. */
+/** Calls an operation that the caller declares. */
 async function requestOf(
   caller: Caller,
   services: { readonly coordination: Service; readonly identity: Service },
@@ -159,7 +159,7 @@ function addressesOf({
 }
 
 function trimmed(url: string): string {
-  if (!/^https?:/.test(url) || !URL.canParse(url)) throw new TypeError(`${url} is not an http address`);
+  if (!/^https?:/.test(url) || !URL.canParse(url)) throw new TypeError(`${url} is not an HTTP or HTTPS URL`);
   return url.replace(/\/+$/, '');
 }
 

@@ -32,7 +32,7 @@ const usedShare = 0.8;
 const exchangeMsMax = 60_000;
 
 /**
- * The access token of one audience: exchanged on first use and cached for 80 % of its lifetime. Concurrent calls share
+ * The access token for one audience: exchanged on first use and cached for 80 % of its lifetime. Concurrent calls share
  * one exchange.
  */
 export class AccessToken {
@@ -48,7 +48,7 @@ export class AccessToken {
   }
 
   /**
-   * Returns the cached token, and undefined if there is none or it is about to expire.
+   * Returns the cached token, or undefined if there is none or it is about to expire.
    * @example
    * console.log(baton.accessToken?.held() === undefined ? 'the next call exchanges' : 'the next call uses this one');
    */

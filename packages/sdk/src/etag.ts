@@ -6,7 +6,7 @@ export function keepEtag(answer: unknown, etag: string | null): void {
 }
 
 /**
- * Returns the ETag of a response of this client, for `ifMatch`.
+ * Returns the ETag of a response that this client returned, for `ifMatch`.
  * @example
  * const read = await baton.tasks.get(task.id);
  * await baton.tasks.update(task.id, { title: 'A better title' }, { ifMatch: etagOf(read) });

@@ -75,7 +75,7 @@ export const QueryWord = z.string().max(queryWordCharactersMax);
 const searchCharactersMax = 200;
 const searchWordsMax = 10;
 
-/** `?q=maria`: each word must be the beginning of a word of a name. */
+/** `?q=maria`: each word must be a prefix of a word in the name. */
 export const NameSearch = z
   .string()
   .max(searchCharactersMax)

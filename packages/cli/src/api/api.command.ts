@@ -17,7 +17,7 @@ interface Options extends CommonOptions {
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 const pagesMax = 1_000;
 
-/** `baton api METHOD PATH`: any call of the API, with the account of the other commands. */
+/** `baton api METHOD PATH`: any API call, with the same account as the other commands. */
 export function addApi(program: Command, context: CommandContext): void {
   const command = program
     .command('api <method> <path>')
@@ -31,9 +31,9 @@ export function addApi(program: Command, context: CommandContext): void {
       [],
     )
     .option('-f, --raw-field <name=text>', 'the same, always as text', list, [])
-    .option('--input <file>', 'the body from a file of JSON; - is standard input')
+    .option('--input <file>', 'the body from a JSON file; - is standard input')
     .option('--if-match <etag>', 'only if the object still has this version')
-    .option('--paginate', 'all pages of a list, as one')
+    .option('--paginate', 'all pages of a list, combined into one')
     .action((method: string, path: string, options: Options) => callApi(method, path, options, context));
 }
 
@@ -48,7 +48,7 @@ async function callApi(
   const fields = { ...fieldsOf(options.field, typed), ...fieldsOf(options.rawField, String) };
   const input = options.input === undefined ? undefined : jsonOf(options.input);
   if (input !== undefined && Object.keys(fields).length > 0)
-    throw usageError('Give the body by --input or by fields, not by both.');
+    throw usageError('Give the body either with --input or as fields, not both.');
   await asCaller(options, context, async (baton, { tenantId }) => {
     const path = await filledIn(givenPath, async (name) => {
       if (name === 'tenant' && tenantId !== undefined) return tenantId;
@@ -99,15 +99,15 @@ async function filledIn(path: string, idOf: (name: string) => Promise<string>): 
   for (const name of ['me', 'tenant'])
     if (filled.includes(`{${name}}`)) filled = filled.replaceAll(`{${name}}`, await idOf(name));
   const unknown = /\{(\w+)\}/.exec(filled)?.[1];
-  if (unknown !== undefined) throw usageError(`{${unknown}} is not known: {me} and {tenant} are.`);
+  if (unknown !== undefined) throw usageError(`{${unknown}} is unknown: use {me} or {tenant}.`);
   if (/^\/(?:api|iam|health|healthz)(?:\/|$)/.test(filled)) return filled;
   return `/api/v1${filled}`;
 }
 
-/** The maximum levels of a name such as `a[b][c]=1`. */
+/** The maximum number of levels in a name such as `a[b][c]=1`. */
 const levelsMax = 20;
 
-/** `a=1`, and nested values: `a[b]=1` is a member of an object, `a[]=1` one more item of a list. */
+/** `a=1`, and nested values: `a[b]=1` is a member of an object, `a[]=1` one more item in a list. */
 function fieldsOf(given: readonly string[], read: (value: string) => unknown): Record<string, unknown> {
   const fields = new Map<string, unknown>();
   for (const field of given) {

@@ -24,7 +24,7 @@ export function addApply(program: Command, context: CommandContext): void {
   const command = program
     .command('apply')
     .description(
-      'create and change the objects that files of YAML or JSON declare, after showing a plan (docs/apply.md)',
+      'create and change the objects that YAML or JSON files declare, after showing a plan (docs/apply.md)',
     );
   withCommonOptions(
     command,
@@ -32,7 +32,7 @@ export function addApply(program: Command, context: CommandContext): void {
   )
     .requiredOption('-f, --file <files...>', 'a file, a folder with its subfolders, or - for standard input')
     .option('--yes', 'skip the prompt; required without a terminal')
-    .option('--dry-run', 'only show the plan; the exit code is 0 with and without changes')
+    .option('--dry-run', 'only show the plan; the exit code is 0 whether or not there are changes')
     .action((options: Options) => runApply(options, context));
 }
 
@@ -80,7 +80,10 @@ async function runApply(options: Options, context: CommandContext): Promise<void
   });
 }
 
-/** Applies the changes in order. @throws PlainError with the created objects, the others, and the remedy */
+/**
+ * Applies the changes in order.
+ * @throws PlainError that lists which objects were created and which weren't, and the remedy
+ */
 async function carryOutAll(
   changes: readonly Change[],
   outcomes: Map<Change, Outcome>,
@@ -137,7 +140,7 @@ function failureText(error: unknown, { document }: Change, done: number, all: nu
     error instanceof BatonError ? describeRejection(error) : error.message,
     ...(error instanceof BatonError ? [keyRefusals[error.code] ?? []].flat() : []),
     ...(isConflict ? ['Somebody has changed it since the plan, and that was not overwritten.'] : []),
-    `${done} of ${all} changes were made. Run it again: what is made already is unchanged then.`,
+    `${done} of ${all} changes were made. Run it again: changes already made are skipped.`,
   ].join('\n');
 }
 

@@ -717,7 +717,7 @@ describe('an error in a file is reported by file, line, document and field, and 
     [
       'a field that is none',
       `${head('Role')}\n  name: A\n  nmae: B`,
-      /:6:3: document 1 \(Role x\), spec\.nmae: there is no such field; there are: name, description\./,
+      /:6:3: document 1 \(Role x\), spec\.nmae: unknown field; valid fields: name, description\./,
     ],
     [
       'a field of another form',
@@ -743,7 +743,7 @@ describe('an error in a file is reported by file, line, document and field, and 
     [
       'the same thing twice',
       `${head('Role')} {name: A}\n---\n${head('Role')} {name: B}`,
-      /:8:1: document 2 \(Role x\), key: .*\.yaml:3:1 declares it, too/,
+      /:8:1: document 2 \(Role x\), key: .*\.yaml:3:1 already declares it/,
     ],
     [
       'a role that is nowhere',
@@ -810,9 +810,9 @@ describe('a malicious file is rejected within seconds, with a message', () => {
     ['depth', `${head}  name: ${'['.repeat(100_000)}`, /nesting exceeded maxDepth/],
     ['questions', `${'? '.repeat(50_000)}x`, /nesting exceeded maxDepth/],
     ['a program in a tag', `${head}  name: !!js/function 'process.exit()'`, /unknown scalar tag/],
-    ['a prototype', `${head}  __proto__: { name: A }`, /spec\.__proto__: there is no such field/],
+    ['a prototype', `${head}  __proto__: { name: A }`, /spec\.__proto__: unknown field/],
     ['size', `${head}  name: ${'x'.repeat(1_048_576)}`, /larger than 1048576 bytes: split it/],
-    ['documents', '---\n{}\n'.repeat(20_000), /a file holds 1000 documents at most/],
+    ['documents', '---\n{}\n'.repeat(20_000), /a file may contain at most 1000 documents/],
     ['a number that is lost', `${head}  name: 12345678901234567890`, /in quotes/],
     ['bytes that are no text', Buffer.from([0xff, 0xfe, 0x00]), /is not UTF-8 text/],
     ['half a character', `${head}  name: "\\ud800"`, /surrogate|escape|unexpected|unknown/i],
@@ -840,7 +840,7 @@ describe('a malicious file is rejected within seconds, with a message', () => {
     mkdirSync(join(folder, 'empty', '.hidden'), { recursive: true });
     writeFileSync(join(folder, 'empty', '.hidden', 'a.yaml'), 'x');
     assert.match((await run(['-f', join(folder, 'none.yaml')])).text, /none\.yaml can't be read \(ENOENT\)/);
-    assert.match((await run(['-f', join(folder, 'empty')])).text, /holds no file that ends in/);
+    assert.match((await run(['-f', join(folder, 'empty')])).text, /contains no file that ends in/);
     assert.match((await run(['-f', '/dev/zero'])).text, /\/dev\/zero is larger than 1048576 bytes/);
   });
 });
@@ -882,7 +882,7 @@ test('after a rejected change, the report lists what was created; with --json, f
     { key: 'midway', outcome: 'not reached' },
   ]);
   assert.match(text, /:3:65: Workspace Not A Slug was not changed:\n.*body\.slug/);
-  assert.match(text, /^1 of 3 changes were made\. Run it again: what is made already is unchanged then\.$/m);
+  assert.match(text, /^1 of 3 changes were made\. Run it again: changes already made are skipped\.$/m);
 });
 
 test('too many documents for one plan are rejected with advice', async () => {

@@ -91,7 +91,10 @@ export function formatPointer(pointer: string): string {
   return parts.map((part) => onOneLine(part.replaceAll('~1', '/').replaceAll('~0', '~'))).join('.');
 }
 
-/** A name as in a JSON string, without the quotes. Two names that differ in hidden characters are shown differently. */
+/**
+ * A name as it would be in a JSON string, without the quotes. Two names that differ in hidden characters are shown
+ * differently.
+ */
 export const onOneLine = (name: string): string =>
   revealHidden(JSON.stringify(name).slice(1, -1), { all: true });
 
@@ -146,7 +149,7 @@ function declaredOf(
     if (!['apiVersion', 'kind', 'key', 'spec'].includes(name))
       wrong(
         `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`,
-        'there is no such field; a document has apiVersion, kind, key and spec.',
+        'unknown field; a document has apiVersion, kind, key and spec.',
       );
   if (version !== apiVersion) wrong('/apiVersion', `write apiVersion: ${apiVersion}.`);
   if (packageKinds.includes(kind as string))
@@ -181,7 +184,7 @@ function noteRepeated(all: readonly Declared[], problems: Problems): void {
     const name = `${one.kind}/${one.key}`;
     const first = seen.get(name);
     if (first === undefined) seen.set(name, one);
-    else problems.add(one, '/key', `${first.placeOf('/key')} declares it, too: keep one of them.`);
+    else problems.add(one, '/key', `${first.placeOf('/key')} already declares it: remove one of the two.`);
   }
 }
 

@@ -10,7 +10,7 @@ export interface SourceFile {
   readonly text: string;
 }
 
-/** The limits of one apply: people can't review a larger plan. */
+/** The limits per apply: people can't review a larger plan. */
 export const fileBounds = { fileBytesMax: 1_048_576, filesMax: 200, foldersMax: 200, depthMax: 10 } as const;
 
 const endings = /\.(ya?ml|json)$/i;
@@ -45,7 +45,7 @@ async function pathsOf(name: string): Promise<string[]> {
   if (!kind.isDirectory()) return [name];
   const found = await filesBelow(name);
   if (found.length === 0)
-    throw new PlainError(`${visible(name)} holds no file that ends in .yaml, .yml or .json.`);
+    throw new PlainError(`${visible(name)} contains no file that ends in .yaml, .yml or .json.`);
   return found;
 }
 
@@ -57,7 +57,7 @@ async function filesBelow(root: string): Promise<string[]> {
     const folder = folders[at] as string;
     if (folders.length > foldersMax || found.length > filesMax)
       throw new PlainError(
-        `${visible(root)} holds more than ${filesMax} files or ${foldersMax} folders: name a smaller one.`,
+        `${visible(root)} contains more than ${filesMax} files or ${foldersMax} folders: specify a smaller one.`,
       );
     const depth = relative(root, folder) === '' ? 0 : relative(root, folder).split(/[/\\]/).length;
     const entries = await readdir(folder, { withFileTypes: true });
@@ -67,7 +67,7 @@ async function filesBelow(root: string): Promise<string[]> {
       if (entry.isDirectory()) {
         if (depth + 1 > depthMax)
           throw new PlainError(
-            `${visible(path)} is more than ${depthMax} folders deep: name a smaller folder.`,
+            `${visible(path)} is more than ${depthMax} folders deep: specify a smaller folder.`,
           );
         folders.push(path);
       } else if (endings.test(entry.name) && (await isFile(path))) found.push(path);

@@ -18,10 +18,10 @@ export interface Form {
 }
 
 const words: Readonly<Record<string, string>> = {
-  text: 'a text',
-  'text?': 'a text or null',
-  texts: 'a list of texts',
-  'texts?': 'a list of texts or null',
+  text: 'a string',
+  'text?': 'a string or null',
+  texts: 'a list of strings',
+  'texts?': 'a list of strings or null',
   number: 'a whole number',
   object: 'an object',
   list: 'a list',
@@ -46,11 +46,7 @@ export function checkFields(
     const pointer = `${at}/${escapePointer(name)}`;
     const form = Object.hasOwn(fields, name) ? fields[name] : undefined;
     if (form === undefined)
-      problems.add(
-        document,
-        pointer,
-        `there is no such field; there are: ${Object.keys(fields).join(', ')}.`,
-      );
+      problems.add(document, pointer, `unknown field; valid fields: ${Object.keys(fields).join(', ')}.`);
     else if (typeof form !== 'string') {
       if (!form.includes(given as string))
         problems.add(document, pointer, `write one of ${form.join(', ')}.`);

@@ -4,7 +4,7 @@ import type { Change, FieldChange } from './change.ts';
 import { formatPointer, isObject, onOneLine } from './documents.ts';
 import { escapePointer, type JsonObject } from './yaml-documents.ts';
 
-/** The plan of an apply for people to confirm. Nothing is truncated, because any part may matter. */
+/** The plan of an apply, for a person to confirm. Nothing is truncated, because any part may matter. */
 
 const marks = { create: '+', change: '~', unchanged: '=' } as const;
 
@@ -29,7 +29,7 @@ export function planLines(changes: readonly Change[]): string[] {
 
 function changedLines({ path, before, after }: FieldChange): string[] {
   if (!isObject(before) || !isObject(after) || isHash(before))
-    // The two may differ only in a joiner.
+    // The two values may differ only in an invisible character, such as a zero-width joiner, so both are shown in full.
     return [
       `    ${formatPointer(path)}: ${valueText(before, { all: true })} → ${valueText(after, { all: true })}`,
     ];
@@ -39,7 +39,7 @@ function changedLines({ path, before, after }: FieldChange): string[] {
     .flatMap(changedLines);
 }
 
-/** The service's placeholder of a long value. */
+/** The service's placeholder for a long value. */
 const isHash = (value: JsonObject): boolean => Object.keys(value).sort().join() === 'bytes,sha256';
 
 /** One line per member, so that a long one can't hide others. */
@@ -52,12 +52,12 @@ function createdLines({ path, after }: FieldChange): string[] {
   );
 }
 
-/** As JSON, with its hidden characters written as their codes. */
+/** As JSON, with hidden characters written as their codes. */
 function valueText(value: unknown, options: Parameters<typeof revealHidden>[1] = {}): string {
   return revealHidden(JSON.stringify(value) ?? 'nothing', options);
 }
 
-/** New grants of a document, at the end, so that a long plan doesn't scroll them off the screen. */
+/** The permissions that a document newly grants, at the end, so that a long plan doesn't scroll them off the screen. */
 function grantLines({ document: { kind, key }, action, fields }: Change): string[] {
   if (action === 'unchanged') return [];
   const granted = fields.flatMap(({ path, before, after }) => {
@@ -69,7 +69,7 @@ function grantLines({ document: { kind, key }, action, fields }: Change): string
   return names.length === 0 ? [] : [`Grants ${kind} ${onOneLine(key)}: ${names.map(onOneLine).join(', ')}`];
 }
 
-/** The texts of every list named `permissions` in a value, and the access roles that it names. */
+/** The strings in every list named `permissions` in a value, and the access roles that it names. */
 function permissionsIn(value: unknown, name: string): string[] {
   if (name === 'accessRole' && typeof value === 'string') return [`the access role ${value}`];
   if (Array.isArray(value))

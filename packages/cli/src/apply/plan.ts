@@ -25,7 +25,7 @@ export async function planAll(planning: Planning): Promise<Change[]> {
   return changes.sort((a, b) => compared(a.document, b.document));
 }
 
-/** By kind; a workspace comes after the one above it. */
+/** By kind; a workspace follows its parent. */
 function compared(a: Declared, b: Declared): number {
   const byKind = kinds.indexOf(a.kind) - kinds.indexOf(b.kind);
   if (byKind !== 0 || a.kind !== 'Workspace') return byKind;
@@ -49,7 +49,7 @@ async function named<Value>(what: string, work: () => Promise<Value>): Promise<V
   }
 }
 
-/** The service's error, with the permissions that it requires. */
+/** The service's error, with the permissions that the request requires. */
 export function describeRejection(error: BatonError): string {
   const { required, missing, field, path } = error.details;
   const rights = [required, missing].flat().filter((one) => typeof one === 'string');

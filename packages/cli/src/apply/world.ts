@@ -11,7 +11,7 @@ import type {
 import { PlainError } from '../plain-error.ts';
 import type { Kind } from './documents.ts';
 
-/** The member of a principal's metadata with its key in files. */
+/** The member of a principal's metadata that holds its key in files. */
 export const principalKeyMember = 'applyKey';
 /** The member with that key of a principal that was withdrawn in favour of another one. */
 export const withdrawnMember = 'applyWithdrawn';
@@ -25,7 +25,7 @@ const listNames: Partial<Record<Kind, string>> = {
   Project: 'projects',
 };
 
-/** The maximum items of one list; larger ones can't be managed by files. */
+/** The maximum number of items in one list; larger ones can't be managed by files. */
 const itemsMax = 20_000;
 /** The number of known principals that are read again: transactions end in another order than they begin. */
 const overlapItems = 50;
@@ -34,14 +34,14 @@ const overlapItems = 50;
 export class World {
   readonly #baton: BatonClient;
   readonly #lists = new Map<string, Promise<unknown[]>>();
-  /** The keys of all principals that were read, by id; null for those of the plan. */
+  /** The keys of all principals that were read, by id; null for those that the plan creates. */
   readonly #principalKeys = new Map<string, unknown>();
 
   constructor(baton: BatonClient) {
     this.#baton = baton;
   }
 
-  /** Roles of the tenant, without those of a workspace. */
+  /** The tenant's roles, without those of a workspace. */
   async role(slug: string): Promise<Role | undefined> {
     const all = await this.#all('roles', () => this.#baton.roles.list({ limit: 200 }));
     return all.find((one) => one.slug === slug && one.workspaceId === null);
@@ -128,7 +128,7 @@ async function readAll<Item>(name: string, list: () => Paged<unknown, Item>): Pr
   for await (const item of list()) {
     if (all.length >= itemsMax)
       throw new PlainError(
-        `There are more than ${itemsMax} ${name}, which is too many for a comparison with files.`,
+        `There are more than ${itemsMax} ${name}, which is too many to compare with files.`,
       );
     all.push(item);
   }

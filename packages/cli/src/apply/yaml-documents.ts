@@ -12,7 +12,7 @@ import {
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** A position in a text, both from 1 on. */
+/** A position in a text; the line and the column start at 1. */
 export interface Position {
   readonly line: number;
   readonly column: number;
@@ -35,7 +35,7 @@ export class TextFault extends Error {
   }
 }
 
-/** The service's limits of a package's document. */
+/** The service's limits for a document in a package. */
 export const documentBounds = {
   depthMax: 64,
   valuesMax: 20_000,
@@ -44,7 +44,7 @@ export const documentBounds = {
 } as const;
 
 /**
- * Returns the documents of a text, without empty ones. Each item of a list at the top is a document.
+ * Returns the documents in a text, without empty ones. Each item of a top-level list is a document.
  * @throws TextFault for invalid YAML, for a value that JSON doesn't have, and beyond the limits
  */
 export function readDocuments(source: string): TextDocument[] {
@@ -72,7 +72,7 @@ export function readDocuments(source: string): TextDocument[] {
 }
 
 const tooMany = new TextFault(
-  `a file holds ${documentBounds.documentsMax} documents at most: split it into several files`,
+  `a file may contain at most ${documentBounds.documentsMax} documents: split it into several files`,
   { line: 1, column: 1 },
 );
 
@@ -127,7 +127,7 @@ interface Frame {
   readonly pointer: string;
   readonly isMapping: boolean;
   count: number;
-  /** The state of a mapping between a key and its value. */
+  /** The state of a mapping between reading a key and reading its value. */
   key: { readonly name: string; readonly at: number } | undefined;
 }
 

@@ -11,7 +11,7 @@ import { changedNames, commentLines, reviewLines } from './subject-lines.ts';
 
 type DecisionOptions = CommonOptions & { comment?: string; subjectDigest?: string; yes?: boolean };
 
-/** The number of times that an approval is shown again because its subject changed while the person reviewed it. */
+/** How many times an approval is shown again because its subject changed while the person reviewed it. */
 const reviewsMax = 10;
 
 /** `baton approval view`, `approve` and `reject`: each shows the subject of the decision, and what has changed. */

@@ -41,7 +41,10 @@ export function reviewLines(approval: Approval, earlier?: Approval): string[] {
   ];
 }
 
-/** The changed values by name, as `title, customFields.amount`; only the fields if the values can't be compared. */
+/**
+ * The names of the changed values, such as `title, customFields.amount`; only the fields if the values can't be
+ * compared.
+ */
 export function changedNames(approval: Approval): string {
   const { subject, current, changedFields } = approval;
   const names =
@@ -150,14 +153,17 @@ function linesOfChange({ path, before, after }: SubjectChange): string[] {
   ];
 }
 
-/** The visible part of a text in a terminal: without joiners and selectors, and with any white space as one space. */
+/**
+ * The visible part of a text in a terminal: without zero-width joiners and variation selectors, and with all white
+ * space collapsed to one space.
+ */
 const inkOf = (text: string | undefined) =>
   text
     ?.replaceAll(/\u200C|\u200D|\uFE0E|\uFE0F/g, '')
     .replaceAll(/\s+/g, ' ')
     .trim();
 
-/** Distinguishes similar values: 10 and "10", different white space, joiners. */
+/** Distinguishes similar values: 10 and "10", different white space, zero-width joiners. */
 function exactText(value: unknown): string {
   return value === undefined ? '(not set)' : revealHidden(JSON.stringify(value), { all: true });
 }

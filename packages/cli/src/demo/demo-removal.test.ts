@@ -5,7 +5,7 @@ import { program } from '@baton/testing/baton-process';
 import { longTest } from '@baton/testing/depth';
 import { type RunningBaton, startRunningBaton } from '@baton/testing/running-baton';
 
-// Needs a process of its own: it compares everything that a Baton holds before and after a demo.
+// Needs its own process: it compares everything that a Baton holds before and after a demo.
 
 let running: RunningBaton;
 let admin: BatonClient;

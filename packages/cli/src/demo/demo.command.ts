@@ -102,7 +102,7 @@ async function demonstrateOrganisation(options: Options, context: CommandContext
 
 /**
  * Runs a demo with the running Baton, or with a temporary one, which is stopped at the end.
- * @param settings of the temporary one
+ * @param settings for the temporary one
  */
 async function withBaton(
   options: Options,
@@ -143,7 +143,7 @@ async function findBaton(
   }
   if (options.url !== undefined || options.connection !== undefined)
     throw new PlainError(`No Baton is ready at ${connection?.coordinationUrl ?? options.url}.`);
-  output.progress('No Baton runs here: starting a temporary one ...\n');
+  output.progress('No Baton is running here: starting a temporary one ...\n');
   return await startTemporaryBaton(config, settings, onSpawn);
 }
 

@@ -17,7 +17,7 @@ const recentOutputCharactersMax = 4000;
 /**
  * Starts Baton with an empty temporary folder on a free port. It inherits the environment, including IAM_DATABASE_URL
  * and CP_DATABASE_URL.
- * @param settings more of Baton's settings
+ * @param settings additional settings for Baton
  * @param onSpawn called at once with a function that stops it and removes its folder, because the start may fail
  * @throws PlainError with Baton's output when it does not start
  */

@@ -17,7 +17,7 @@ const eventsMax = 1_000_000_000;
  */
 const rememberedIds = 1000;
 
-/** `baton event tail`: the events from now on, or from a time on, until it is stopped. */
+/** `baton event tail`: the events from now on, or since a given time, until it is stopped. */
 export function addEventTail(program: Command, context: CommandContext): void {
   const command = program
     .command('event')
@@ -33,7 +33,7 @@ export function addEventTail(program: Command, context: CommandContext): void {
     )
     .option(
       '--since <time>',
-      'begin with those from this time on: 2026-01-31T00:00:00Z, or 90s, 15m, 2h, 3d ago',
+      'start with events since this time: 2026-01-31T00:00:00Z, or 90s, 15m, 2h, 3d ago',
       since,
     )
     .option('--max <number>', 'end after this many', wholeNumber(1, eventsMax))

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { platform } from 'node:process';
 import { after, before, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -63,21 +63,33 @@ test('events since a time are printed first, and --max ends it; --json prints on
   assert.equal(await all.ended, 0);
   const none = tail('--since', new Date(Date.now() + 3_600_000).toISOString(), '--max', '1');
   await baton.admin.tasks.create({ title: 'Too early' });
-  await listensToSignals(none);
+  await hasConnected(none);
   await sleep(1500);
   assert.equal(none.output(), '');
   none.child.kill('SIGINT');
   assert.equal(await none.ended, 0);
 });
 
-/** Waits until a program has a listener for SIGINT: before, the signal would end it. Linux reports the listener. */
-async function listensToSignals({ child }: BatonProcess): Promise<void> {
-  const sigint = 1n << 1n;
+/**
+ * Waits until a program has a connection, which it opens after it has begun to listen for signals: before, one would end
+ * it. Linux reports the connections.
+ */
+async function hasConnected({ child }: BatonProcess): Promise<void> {
+  const folder = `/proc/${child.pid}`;
   for (let n = 0; n < 600 && platform === 'linux'; n += 1) {
-    const [, caught = '0'] =
-      /^SigCgt:\s*(\w+)$/m.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8')) ?? [];
-    if ((BigInt(`0x${caught}`) & sigint) !== 0n) return;
+    const connections = readFileSync(`${folder}/net/tcp`, 'utf8').split('\n');
+    const sockets = new Set(connections.map((line) => `socket:[${line.trim().split(/\s+/)[9]}]`));
+    if (readdirSync(`${folder}/fd`).some((fd) => sockets.has(targetOf(`${folder}/fd/${fd}`)))) return;
     await sleep(100);
+  }
+}
+
+/** What a descriptor refers to; nothing when it was closed meanwhile. */
+function targetOf(link: string): string {
+  try {
+    return readlinkSync(link);
+  } catch {
+    return '';
   }
 }
 

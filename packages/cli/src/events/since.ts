@@ -17,7 +17,7 @@ export function sinceMs(text: string, nowMs: number): number | undefined {
  */
 const disorderMsMax = 10 * 60_000;
 const pageEventsMax = 200;
-/** 100,000 events: more than a person reads. */
+/** 100,000 events, more than a person would read. */
 const pagesMax = 500;
 
 /** The start of a reader. */
@@ -28,7 +28,7 @@ export interface Beginning {
 }
 
 /**
- * Returns a start with every event from this time on, and some older ones.
+ * Returns a starting position that includes every event since this time, and some older ones.
  * @throws PlainError if too many events have occurred since then
  */
 export async function beginningAt(baton: BatonClient, at: number, signal: AbortSignal): Promise<Beginning> {

@@ -22,7 +22,7 @@ interface Exported {
   bytes: number;
 }
 
-/** `baton export`: all of a tenant as JSON lines, which `baton import baton` reads; docs/import.md. */
+/** `baton export`: a whole tenant as JSON lines, which `baton import baton` reads; see docs/import.md. */
 export function addExport(program: Command, context: CommandContext): void {
   const command = program
     .command('export')
@@ -52,7 +52,7 @@ export function addExport(program: Command, context: CommandContext): void {
 
 const drawEveryMs = 200;
 
-/** Shows the progress on a terminal; no list has a total count. */
+/** Shows progress on a terminal; no list has a total count. */
 function counterOf(output: ConsoleOutput): { count(kind: string): void; end(): void } {
   let [written, drawnAt] = [0, 0];
   return {

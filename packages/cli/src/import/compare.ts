@@ -22,7 +22,7 @@ export interface ImportChange {
 }
 
 /**
- * Compares an item with its state at the last import, not with the task: later changes of the task by people and agents
+ * Compares an item with its state at the last import, not with the task: later changes to the task by people and agents
  * remain, unless the source changed, too.
  */
 export function compareItem(item: PlannedItem, known: KnownTask | undefined): ImportChange {

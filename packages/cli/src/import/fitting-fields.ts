@@ -2,7 +2,7 @@ import { cut, storable } from './storable-text.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The service's limits of custom fields, with room for those that others write. */
+/** The service's limits for custom fields, with room for fields that others write. */
 const bounds = {
   bytesMax: 60_000,
   membersMax: 500,

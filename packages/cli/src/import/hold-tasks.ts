@@ -8,7 +8,7 @@ import type { ImportChange } from './compare.ts';
  */
 export const holdCapability = 'import-finished';
 
-/** The reason why tasks of an import can't be held back. */
+/** Why an import's tasks can't be held back. */
 export const cannotHoldReason = `can't be held back until it is complete, so an agent may take it too early: a person with org.manage must create the capability ${holdCapability} once`;
 
 /**
@@ -35,14 +35,15 @@ export async function makeHold(baton: BatonClient): Promise<void> {
     await baton.capabilities.create({
       name: holdCapability,
       description:
-        'Assign it to nobody. A task requires it until `baton import` has completed it; run an interrupted import again.',
+        'Do not assign it to anybody. A task requires it until `baton import` has completed it; run an interrupted ' +
+        'import again.',
     });
   } catch (error) {
     if (!(error instanceof BatonError) || error.code !== 'capability_exists') throw error;
   }
 }
 
-/** Requirements of a task, as a change of it takes them. */
+/** A task's requirements, in the form in which a change sends them. */
 export interface Requirements {
   readonly roles: string[];
   readonly capabilities: string[];
@@ -64,10 +65,10 @@ export async function otherRequirements(
   };
 }
 
-/** Whether no import has completely written an item yet. */
+/** Whether an item has not yet been written completely by any import. */
 export const isUnfinished = ({ known }: ImportChange): boolean => known?.fields['status'] === undefined;
 
-/** The dependencies of one item, by its own relations or the other item's. */
+/** The dependencies of one item, from its own relations or the other items'. */
 export interface Wait {
   readonly waiting: string;
   readonly prerequisite: string;
@@ -99,7 +100,7 @@ export function collectHeldIds(changes: readonly ImportChange[]): Set<string> {
   );
 }
 
-/** Whether it has a status in which no agent may take it. */
+/** Whether its status prevents agents from taking it. */
 const isStill = (item: ImportChange['item']): boolean => isOver(item) || item.status === 'blocked';
 
 export const isOver = ({ status }: Pick<ImportChange['item'], 'status'>): boolean =>

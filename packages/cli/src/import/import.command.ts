@@ -34,7 +34,7 @@ interface Options extends CommonOptions {
   readonly delimiter?: string;
 }
 
-/** A repeated option has all its values, separated by commas. */
+/** The values of a repeated option are joined with commas. */
 type FormOption = readonly [flags: string, description: string, isSeveral?: 'several'];
 
 interface Form {
@@ -52,12 +52,12 @@ const ofSource = [
 const forms: readonly Form[] = [
   {
     usage: 'beads <file>',
-    summary: 'import issues of beads, one JSON object per line; - is standard input',
+    summary: 'import beads issues, one JSON object per line; - is standard input',
     read: async (path, words) => readBeads(await readSourceText(path), nameOf(path), words),
   },
   {
     usage: 'github <file>',
-    summary: 'import issues of GitHub, from its REST API or gh issue list --json',
+    summary: 'import GitHub issues, from its REST API or gh issue list --json',
     options: [['--source <owner/repo>', 'the repository, if the issues contain no address']],
     read: async (path, words, { source }) =>
       readGithub(await readSourceText(path), nameOf(path), words, source),
@@ -77,7 +77,7 @@ const forms: readonly Form[] = [
         'the fields of columns, such as title=Summary,id=Key,id=Number; detected by default',
         'several',
       ],
-      ['--delimiter <character>', 'the separator of cells; detected by default'],
+      ['--delimiter <character>', 'the cell separator; detected by default'],
       ofSource,
     ],
     read: async (path, words, { source, map, delimiter }) =>
@@ -119,11 +119,11 @@ function addForm(group: Command, form: Form, context: CommandContext): void {
     .option('--type <key>', 'their task type; `task` by default')
     .option(
       '--people <file>',
-      'a file of YAML or JSON that maps names there to ids of principals here, me or agent:KEY',
+      'a YAML or JSON file that maps names there to ids of principals here, me or agent:KEY',
     )
     .option(
       '--status <words>',
-      'the meaning of statuses there, such as "QA=open,Shipped=done": open, backlog, blocked, done or cancelled',
+      'what statuses there mean, such as "QA=open,Shipped=done": open, backlog, blocked, done or cancelled',
       statusWords,
       new Map(),
     )
@@ -186,7 +186,7 @@ const nameOf = (path: string): string => (path === '-' ? 'standard input' : visi
 function delimiterIn(given: string): string {
   const delimiter = given === 'tab' || given === '\\t' ? '\t' : given;
   if (delimiter.length !== 1 || /["\r\n]/.test(delimiter))
-    throw usageError('--delimiter is one character, or tab.');
+    throw usageError('--delimiter must be one character, or tab.');
   return delimiter;
 }
 
@@ -218,7 +218,7 @@ async function peopleIn(path: string): Promise<Map<string, string>> {
   const entries =
     typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.entries(value) : [];
   if (entries.length === 0)
-    throw usageError(`${visible(path)} maps no names to ids: it holds lines as worker-01: me.`);
+    throw usageError(`${visible(path)} maps no names to ids: it must contain lines such as worker-01: me.`);
   const [wrong] = entries.find(([, id]) => typeof id !== 'string') ?? [];
   if (wrong !== undefined)
     throw usageError(

@@ -174,7 +174,7 @@ test('a caller who may not create the capability to hold tasks back is notified 
   );
 });
 
-test('a backlog of beads becomes tasks; a second import changes nothing; a later one writes only the changes of the source', async () => {
+test("a backlog of beads becomes tasks; a second import changes nothing; a later one writes only the source's changes", async () => {
   const issues: Issue[] = [
     { id: 'x-1', title: 'Plan it', status: 'closed', priority: 0, issue_type: 'epic', assignee: 'ann' },
     {
@@ -194,7 +194,7 @@ test('a backlog of beads becomes tasks; a second import changes nothing; a later
   const asked = await run(['import', 'beads', file]);
   assert.equal(asked.code, 2);
   assert.match(asked.text, /^\+ create {2}x-1 {2}Plan it {2}\(done\)$/m);
-  assert.match(asked.text, /^! 1 × assignee is unknown here: map names by --people \(ann\)$/m);
+  assert.match(asked.text, /^! 1 × assignee is unknown here: map names with --people \(ann\)$/m);
   assert.match(asked.text, /^4 to create, 0 to change, 0 unchanged; 2 relations and 1 comment to write\.$/m);
   assert.match(asked.text, /Nothing was changed: pass --yes/);
   assert.equal((await imported('beads/issue/')).size, 0);

@@ -53,7 +53,7 @@ function namedDate(
   const date = new Date(
     Date.UTC(Number(year.length === 2 ? `20${year}` : year), at, Number(day), hours, Number(minute)),
   );
-  // The 31st of a month with 30 days is not a date.
+  // For example, the 31st of a month with 30 days is not a date.
   return date.getUTCDate() === Number(day) && hours < 24 && Number(minute) < 60 ? date : undefined;
 }
 

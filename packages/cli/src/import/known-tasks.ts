@@ -7,7 +7,7 @@ export interface KnownTask {
   readonly taskId: string;
   /** The fields of the source at that time; absent if that import was interrupted. */
   readonly fields: Readonly<Record<string, string>>;
-  /** The relations that it created, as `type id`. */
+  /** The relations that it created, each as `type id`. */
   readonly links: readonly string[];
   /** The keys of the comments that it created. */
   readonly comments: readonly string[];

@@ -19,7 +19,7 @@ export const fieldNames = [
 ] as const;
 export type FieldName = (typeof fieldNames)[number];
 
-/** The stored value of an empty field that imports of older versions did not write. */
+/** What is stored for an empty field that older versions of the import did not write. */
 export const digestOfNothing = digestOf(null);
 
 /** An item for writing: texts that are too long are truncated, and characters that can't be stored are removed. */
@@ -80,7 +80,7 @@ export function withUsableIds<Given extends Source>(source: Given): Given {
 function faultOfId(id: string): string | undefined {
   if (id.length > bounds.idCharactersMax)
     return `has an id of more than ${bounds.idCharactersMax} characters`;
-  return id === storable(id) ? undefined : 'has an id with a NUL or half of a character';
+  return id === storable(id) ? undefined : 'has an id with a NUL or half a character';
 }
 
 function linksOf(
@@ -96,7 +96,7 @@ function linksOf(
   const left = new Set(kept.map(keyOf));
   for (const relation of wanted)
     if (!left.has(keyOf(relation))) leftOut.add(whyNot(relation, fates), textOf(relation));
-  // Those to their own item are included in that count, and reported above.
+  // Relations of an item to itself are included in that count, and reported above.
   const repeated = dropped.repeated - wanted.filter(({ from, to }) => from === to).length;
   if (repeated > 0) leftOut.add('relations repeat another one', String(repeated));
   return Map.groupBy(kept, ({ from }) => from);

@@ -121,7 +121,7 @@ test("beads: issues that bd ready doesn't list are not offered, and records that
     'waits for something outside of the file: blocked': '1 | pot-22',
     'is below an item that is blocked: blocked too': '2 | pot-11: pot-10 | pot-17: pot-16',
     'relation points to an item that is not in the source': '1 | pot-22 depends_on external:shop:glaze',
-    'assignee is unknown here: map names by --people': '1 | joe',
+    'assignee is unknown here: map names with --people': '1 | joe',
   });
 });
 
@@ -162,7 +162,7 @@ test('Backlog.md: ids are compared as it does, comments are comments, drafts are
     tasks['task-9']?.description,
     '## Description\n\nIn red and white.\n\n## Acceptance Criteria\n\n- [x] #1 No rust',
   );
-  const { ['assignee is unknown here: map names by --people']: _, ...others } = leftOut;
+  const { ['assignee is unknown here: map names with --people']: _, ...others } = leftOut;
   const [broken = ''] = Object.keys(others).filter((reason) => reason.startsWith('has a front matter that'));
   assert.match(broken, /^has a front matter that is not valid YAML \(.+\)$/);
   const { [broken]: where, ...named } = others;
@@ -323,7 +323,7 @@ test('ClickUp: null is empty, [a,b] is a list, 1 is urgent, and a parent has two
   assert.deepEqual(await relationsOf('86a3'), ['parent 86a1']);
   assert.deepEqual(leftOut, {
     'has several assignees: the first one gets it, all are kept in its fields': '1 | 86a1',
-    'assignee is unknown here: map names by --people': '2 | ann',
+    'assignee is unknown here: map names with --people': '2 | ann',
   });
 });
 
@@ -410,7 +410,7 @@ test('GitHub by GraphQL: blockers, sub-issues, labels and comments', async () =>
   assert.deepEqual(tasks['#10']?.customFields['labels'], ['electric']);
   assert.equal((await baton.admin.tasks.listComments(tasks['#10']?.id ?? '')).items.length, 1);
   assert.deepEqual(Object.keys(leftOut).sort(), [
-    'assignee is unknown here: map names by --people',
+    'assignee is unknown here: map names with --people',
     'has comments that this list does not contain: gh issue list --json comments prints them',
     'is blocked by an open issue that this list does not contain (blocked_by): blocked',
     'relation points to an item that is not in the source',
@@ -441,6 +441,6 @@ test("records that the service would reject don't prevent the import of the othe
   const said = await run(['import', 'csv', file, '--yes']);
   assert.equal(said.code, 0, said.text);
   assert.match(said.text, /^2 created and 0 changed/m);
-  assert.match(said.text, /^! 1 × has an id with a NUL or half of a character \(line 3\)$/m);
+  assert.match(said.text, /^! 1 × has an id with a NUL or half a character \(line 3\)$/m);
   for (const character of ['\0', '\u0007', '\u001b', '\u202e']) assert.ok(!said.text.includes(character));
 });

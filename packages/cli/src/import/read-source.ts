@@ -28,7 +28,7 @@ export async function readSourceText(
   let bytes = 0;
   try {
     if (path !== '-' && (await stat(path)).isDirectory())
-      throw new PlainError(`${name} is a folder: name a file.`);
+      throw new PlainError(`${name} is a folder: specify a file.`);
     for await (const part of path === '-' ? process.stdin : createReadStream(path)) {
       parts.push(Buffer.from(part as Uint8Array));
       bytes += parts.at(-1)?.length ?? 0;

@@ -1,6 +1,6 @@
 import { backEdges, type Edge } from './cycles.ts';
 
-/** The outcome of an item: open work, a completed task, or a cancelled one. */
+/** What an item becomes: open work, a completed task, or a cancelled one. */
 export type Fate = 'open' | 'done' | 'deleted';
 
 export interface PlannedRelation {
@@ -15,9 +15,9 @@ export interface Dropped {
   dangling: number;
   /** They would close a cycle, in which no task could ever start. */
   closingCycle: number;
-  /** They wait for a deleted item, which never gets done. */
+  /** They wait for a deleted item, which will never be done. */
   waitingForDeleted: number;
-  /** They repeat another one or point to their own item. */
+  /** They duplicate another one, or point to their own item. */
   repeated: number;
 }
 

@@ -40,7 +40,7 @@ export interface ImportPlan {
   readonly changes: readonly ImportChange[];
   /** All tasks of imports, including those that only relations reference. */
   readonly known: ReadonlyMap<string, KnownTask>;
-  /** The number of tasks that an earlier import has started. */
+  /** The number of tasks that an earlier import has begun to write. */
   readonly begun: number;
   /** Items that are held back until they are complete, and whether that is possible. */
   readonly held: ReadonlySet<string>;
@@ -169,7 +169,7 @@ async function writeAll(writing: Writing, work: Work, output: ConsoleOutput): Pr
       const { item } = change;
       const written = await writeTask(writing, change, held.has(item.id) && hold !== 'impossible');
       writing.taskIds.set(item.id, written.taskId);
-      // Any other gets its complete reference below, before others are related to it.
+      // Any other item gets its complete reference below, before other items are related to it.
       if (change.known === undefined && (isLater.has(change) || isOver(item) || item.names !== undefined))
         await claimName(writing, change, written.taskId);
       if (written.unfinished !== undefined && isHeldOpen(change, held))
@@ -221,7 +221,7 @@ function hasMore({ item, known }: ImportChange): boolean {
   return item.links.length + item.comments.length + before > 0;
 }
 
-/** Error codes of single items, which don't end the import. */
+/** Error codes that affect a single item and don't end the import. */
 class Failures {
   readonly texts = new Map<string, string>();
   /** Whether the service rejected an idempotency key of this import. */
@@ -233,7 +233,7 @@ class Failures {
     return this.texts.has(id);
   }
 
-  /** Follows from the failure of another item, so it doesn't end the import. */
+  /** Caused by the failure of another item, so it doesn't end the import. */
   note(id: string, text: string): void {
     this.texts.set(id, text);
   }

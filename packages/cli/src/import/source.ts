@@ -27,7 +27,7 @@ export interface SourceItem {
   readonly dueDate?: string;
   /** The instant before which it should not be started. */
   readonly startDate?: string;
-  /** The check that decides on its completion. Closed items have none. */
+  /** The check that decides whether it is done. Closed items have none. */
   readonly acceptance?: readonly SourceCheck[];
   readonly customFields: Readonly<Record<string, unknown>>;
   readonly links: readonly Link[];
@@ -81,7 +81,7 @@ export class LeftOut {
   /** @param given the reason, a sentence without its subject, such as `is a pull request, not an issue` */
   add(given: string, example: string): void {
     const isBeyond = this.#reasons.size >= reasonsMax && !this.#reasons.has(given);
-    const reason = isBeyond ? 'is skipped or changed for further reasons' : given;
+    const reason = isBeyond ? 'is skipped or changed for other reasons' : given;
     const known = this.#reasons.get(reason) ?? { count: 0, examples: [] };
     known.count += 1;
     const shown = example.slice(0, 80);
@@ -96,7 +96,7 @@ export class LeftOut {
   }
 
   /**
-   * Rejects a source without a readable item, unless it is empty.
+   * Rejects a source in which no item is readable, unless it is empty.
    * @throws PlainError with the reasons
    */
   requireReadable(items: readonly SourceItem[], name: string, hint = ''): void {

@@ -1,4 +1,4 @@
-/** PostgreSQL stores no NUL, and UTF-8 no half of a surrogate pair. */
+/** PostgreSQL can't store NUL, and UTF-8 can't encode half of a surrogate pair. */
 export function storable(text: string): string {
   return text.replaceAll('\0', '').toWellFormed();
 }

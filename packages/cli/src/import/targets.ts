@@ -7,7 +7,7 @@ import type { Source, SourceItem } from './source.ts';
 
 /** The workspace, types and assignees for an import. */
 export interface Targets {
-  /** The principal for a name of the source. */
+  /** The principal for a name in the source. */
   assigneeIdOf(name: string): string | undefined;
   /** The task type of an item; undefined for the default one. */
   typeOf(item: Pick<SourceItem, 'typeKey'>): TaskType;
@@ -17,7 +17,7 @@ export interface Targets {
 export interface TargetOptions {
   readonly workspace?: string;
   readonly type?: string;
-  /** From names of the source to ids, or `me`, or `agent:KEY`. */
+  /** Maps names in the source to ids, `me`, or `agent:KEY`. */
   readonly people: ReadonlyMap<string, string>;
 }
 
@@ -115,7 +115,7 @@ async function peopleOf(
   }
   for (const { assignee } of items)
     if (assignee !== undefined && !found.has(assignee))
-      leftOut.add('assignee is unknown here: map names by --people', assignee);
+      leftOut.add('assignee is unknown here: map names with --people', assignee);
   return found;
 }
 

@@ -4,7 +4,7 @@ import type { PlannedItem } from './planned-item.ts';
 type Lifecycle = TaskType['lifecycleSchema'];
 type Status = Pick<PlannedItem, 'status' | 'statusKey'>;
 
-/** The status of an open item; undefined if its type has none of that category. */
+/** The status of an open item; undefined if its type has none in that category. */
 export function findOpenStatus({ status, statusKey }: Status, lifecycle: Lifecycle): string | undefined {
   const { statuses, claimStatus, initialStatus } = lifecycle;
   const category = status === 'open' ? 'active' : status;
@@ -31,7 +31,7 @@ export function findCancelledStatus(
 }
 
 /**
- * The next status of an unfinished import's task; undefined if it doesn't change. A status that somebody has set
+ * The next status of a task whose import is unfinished; undefined if it doesn't change. A status that somebody has set
  * remains, except for `backlog`, in which imports of older versions held tasks back.
  */
 export function findNextStatus(item: Status, task: Task, lifecycle: Lifecycle): string | undefined {

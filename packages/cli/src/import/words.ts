@@ -1,8 +1,8 @@
 import type { Priority, SourceStatus } from './source.ts';
 
-/** The meaning of words that people define in their tracker. */
+/** What words that people define in their tracker mean. */
 export interface Words {
-  /** The meaning of statuses, by their words normalized by `plainWord`. */
+  /** What statuses mean, by their names as normalized by `plainWord`. */
   readonly statuses: ReadonlyMap<string, SourceStatus>;
 }
 
@@ -35,7 +35,7 @@ export function readStatus(word: string, words: Words): SourceStatus {
 const cancellingResolution =
   /^(?:(?:can'?t|cannot|unable to) reproduce|not reproducible|incomplete|not a bug|not an issue|works as (?:designed|intended)|by design|out of scope|withdrawn|superseded)$/;
 
-/** The meaning of an issue's resolution; undefined for one without a meaning, such as `Unresolved`. */
+/** What an issue's resolution means; undefined for one without a meaning, such as `Unresolved`. */
 export function readResolution(word: string): 'done' | 'cancelled' | undefined {
   const plain = plainWord(word);
   if (/^(?:|unresolved|none|open|no resolution)$/.test(plain)) return undefined;

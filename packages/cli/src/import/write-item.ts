@@ -91,7 +91,7 @@ async function createTask(writing: Writing, item: PlannedItem, isHeld: boolean):
   }
 }
 
-/** The members of a task from the source. */
+/** The members of a task that come from the source. */
 function valuesOf(item: PlannedItem) {
   const { title, description, priority, assigneeId, dueDate, startDate, acceptance, customFields } = item;
   return {
@@ -228,10 +228,10 @@ function statusToGive({ targets, leaveOut }: Writing, item: PlannedItem, task: T
   return undefined;
 }
 
-/** Not `etagOf`: the repeated response of a creation has no ETag. */
+/** Not `etagOf`: the replayed response to a creation has no ETag. */
 const tagOf = ({ version }: Task): string => `"task-${version}"`;
 
-/** A repeated response of a creation has an old version: the task is then read once more. */
+/** The replayed response to a creation has an old version: the task is then read once more. */
 async function matched(baton: BatonClient, task: Task, write: (now: Task) => Promise<Task>): Promise<Task> {
   try {
     return await write(task);

@@ -48,7 +48,7 @@ async function writeLink(
     if (error.code === 'relation_exists') return 'made';
     if (!['dependency_cycle', 'invalid_relation', 'not_found'].includes(error.code)) throw error;
     leaveOut(`relation was refused (${error.code})`, id);
-    // An import never resolves a cycle that people here have closed; an invisible task may become visible.
+    // An import never breaks a cycle that people have created in Baton; an invisible task may become visible.
     return error.code === 'not_found' ? 'missing' : 'refused';
   }
 }
@@ -72,7 +72,7 @@ async function removeLinks(
       removed.push(link);
     } catch (error) {
       // Only holders of task_types.manage remove `spawned_by`, and only people and its author remove a blocking
-      // relation: such a failure doesn't concern other items.
+      // relation: such a failure doesn't affect other items.
       if (!(error instanceof BatonError) || !protectedCodes.includes(error.code)) throw error;
       leaveOut(`relation was removed in the source, and you may not remove it here (${link.type})`, item.id);
     }

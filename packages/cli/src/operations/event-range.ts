@@ -18,8 +18,8 @@ const pageEventsMax = 200;
 const disorderMsMax = 10 * 60_000;
 
 /**
- * The events of a range, in the order of the journal, read by pages, with one page in memory. It ends at the current
- * end of the journal.
+ * The events in a range, in the order of the journal, read page by page, with one page in memory. It ends at the
+ * current end of the journal.
  * @throws PlainError if `through` was not found
  */
 export async function* eventsOf(

@@ -11,11 +11,11 @@ type Options = CommonOptions & EventRange & { file?: string; resume?: boolean };
 
 interface Exported {
   readonly events: number;
-  /** The position for a further export. */
+  /** The position from which a later export continues. */
   readonly cursor: string | null;
 }
 
-/** `baton operations export`: the journal as JSON lines, one per event, read by pages, with one page in memory. */
+/** `baton operations export`: the journal as JSON lines, one per event, read page by page, with one page in memory. */
 export function addExport(operations: Command, context: CommandContext): void {
   const command = operations
     .command('export')

@@ -3,15 +3,15 @@ import { peopleOf } from './people.ts';
 import type { Called, Item } from './resource.ts';
 
 /**
- * Marks active principals whose identities are all disabled at identity: coordination doesn't store that, but rejects
- * them. Only the operator of Baton can read it there.
+ * Marks active principals whose identities are all disabled in the identity service. Coordination doesn't store that
+ * status, but rejects these principals; only Baton's operator can read the status in identity.
  */
 export async function* withIdentityStatus(
   called: Called,
   principals: AsyncIterable<Principal>,
 ): AsyncGenerator<Principal & { readonly identityStatus?: 'disabled' }> {
   const isReadable = called.access.adminSecret !== undefined && called.access.tenantId !== undefined;
-  // Identity may be unavailable, or reject the secret from another machine: the list of coordination is still shown.
+  // Identity may be unavailable, or reject the secret from another machine: coordination's list is still shown.
   const disabled = isReadable
     ? await findDisabledPeople(called).catch(() => new Set<string>())
     : new Set<string>();

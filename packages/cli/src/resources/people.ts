@@ -3,7 +3,7 @@ import { findId } from '../names.ts';
 import { PlainError } from '../plain-error.ts';
 import type { Called } from './resource.ts';
 
-/** The secret of identity's administration, which only the owner of a Baton on this machine has. */
+/** Identity's admin secret, which only the owner of a Baton on this machine has. */
 export function resolveTenant({ access, options }: Called): string {
   const tenant = (options['tenant'] as string | undefined) ?? access.tenantId;
   if (tenant === undefined || access.adminSecret === undefined)
@@ -13,7 +13,7 @@ export function resolveTenant({ access, options }: Called): string {
   return tenant;
 }
 
-/** Identity's pages have a different form of cursor. */
+/** Identity's pages use a different kind of cursor. */
 export async function* peopleOf(called: Called, q?: string): AsyncGenerator<identity.Principal> {
   const tenant = resolveTenant(called);
   for (let after: string | null | undefined; after !== null; ) {

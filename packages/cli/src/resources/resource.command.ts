@@ -11,7 +11,7 @@ type Options = CommonOptions & Readonly<Record<string, string | number | boolean
 const pageMax = 200;
 const listedMax = 100_000;
 
-/** Adds the commands of one kind of object below its noun. */
+/** Adds the commands for one kind of object below its noun. */
 export function addResource(program: Command, resource: Resource, context: CommandContext): Command {
   const group =
     program.commands.find((command) => command.name() === resource.noun) ??
@@ -97,7 +97,7 @@ function addAct(group: Command, act: ActSpec, context: CommandContext): void {
   });
 }
 
-/** The name of an option in commander: `--task-id <id>` is `taskId`. */
+/** The name of an option in Commander: `--task-id <id>` is `taskId`. */
 function nameOf(flags: string): string {
   const [, long = ''] = /--([\w-]+)/.exec(flags) ?? [];
   return long.replaceAll(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
@@ -115,6 +115,6 @@ export function fieldLines(value: Item): string[] {
 function text(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (typeof value === 'object') return JSON.stringify(value);
-  // Before the layout, so that the widths of columns are right.
+  // Done before the layout, so that the column widths are right.
   return visible(typeof value === 'string' ? value : JSON.stringify(value));
 }

@@ -9,20 +9,20 @@ export type Column = readonly [header: string, cell: (item: Item) => unknown];
 /** An object of the service; a table declares only the fields that it shows. */
 export type Item = Readonly<Record<string, unknown>>;
 
-/** Columns of a type's fields: a missing field is a compile error. */
+/** Columns for a type's fields: a missing field is a compile error. */
 export function defineColumns<Type>(
   ...columns: readonly (readonly [header: string, name: keyof Type & string])[]
 ): Column[] {
   return columns.map(([header, name]) => [header, (item: Item) => item[name]]);
 }
 
-/** The context of a command of the table. */
+/** The context of a command in the table. */
 export interface Called {
   readonly baton: BatonClient;
   readonly access: Access;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly args: readonly string[];
-  /** The options by their names in commander. */
+  /** The options, by their names in Commander. */
   readonly options: Readonly<Record<string, string | number | boolean | undefined>>;
 }
 
@@ -53,7 +53,7 @@ export interface ActSpec {
   says(value: Item): string;
 }
 
-/** The commands of one kind of object. */
+/** The commands for one kind of object. */
 export interface Resource {
   readonly noun: string;
   readonly summary: string;

@@ -376,7 +376,7 @@ export const resources: readonly Resource[] = [
         call: async ({ baton, args: [name = ''] }) =>
           baton.principals.enable(await findPrincipalId(baton, name), {}),
         says: ({ displayName }) =>
-          `${String(displayName)} is enabled. Its links to identity, which the disable revoked, stay revoked: a new one is made by POST /principals/ID/iam-bindings.`,
+          `${String(displayName)} is enabled. Its links to identity were revoked when it was disabled and stay revoked: create a new one with POST /principals/ID/iam-bindings.`,
       },
     ],
   },

@@ -44,7 +44,7 @@ export async function readSurroundings(
   };
 }
 
-/** Names of these principals, as far as the caller may read them. */
+/** The names of those of these principals that the caller may read. */
 export async function readNames(
   baton: BatonClient,
   ids: readonly (string | null)[],

@@ -83,7 +83,7 @@ function picked(task: Task, names: readonly string[]): Record<string, unknown> {
 
 async function openInConsole(url: string, options: ViewOptions, { output }: CommandContext): Promise<void> {
   await show(output, options, { url }, () => [url]);
-  // Elsewhere, for example in a script, a browser would be unexpected.
+  // Without a terminal, for example in a script, opening a browser would be unexpected.
   if (output.isTerminal) await open(url).catch(() => undefined);
 }
 

@@ -34,7 +34,7 @@ async function accessToken(): Promise<IssuedToken> {
   return token;
 }
 
-/** A reload discards everything of the previous person and belongs to the one who is signed in now. */
+/** A reload discards all data of the previous person; the page then belongs to the person who is signed in now. */
 function reloadPage(): Promise<never> {
   location.reload();
   return new Promise(() => undefined);

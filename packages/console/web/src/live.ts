@@ -8,7 +8,7 @@ import { Refetches } from './refetches.ts';
 const againMs = 10_000;
 
 /**
- * Events are shown in batches of this interval, at most this many of the newest: rendering 5,000 a second one by one
+ * Events are shown in batches at this interval, at most this many of the newest: rendering 5,000 a second one by one
  * freezes the page.
  */
 const showMs = 200;
@@ -70,7 +70,7 @@ export function useLive(isAllowed: boolean): 'live' | 'connecting' | 'not live' 
         setState('not live');
         if (isSignedOut(error)) return;
         timer = setTimeout(() => {
-          // Events that occurred meanwhile are not delivered again.
+          // Events that occurred in the meantime are not delivered again.
           void queries.invalidateQueries();
           void follow();
         }, againMs);
@@ -100,7 +100,7 @@ function readAgain(queries: QueryClient, key: string): Promise<unknown> {
   return queries.invalidateQueries({ queryKey: [key], predicate: (query) => !isLongAndNew(query) });
 }
 
-/** The first elements of the query keys that an event of this entity may affect. */
+/** The first elements of the query keys that an event about this entity may affect. */
 function queryKeysOf(entityType: string): string[] {
   if (['task', 'claim', 'run'].includes(entityType)) return ['tasks', 'inbox', 'me'];
   if (['comment', 'task_relation'].includes(entityType)) return ['tasks', 'me'];

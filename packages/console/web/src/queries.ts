@@ -8,7 +8,7 @@ export const queries = new QueryClient({
     queries: {
       staleTime: 60_000,
       gcTime: 300_000,
-      // The client already retries if that can help.
+      // The client already retries where a retry can help.
       retry: false,
       refetchOnWindowFocus: (query) => !isSignedOut(query.state.error),
     },

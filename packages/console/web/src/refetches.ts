@@ -1,6 +1,6 @@
 /** In milliseconds and times. */
 export const refetchBounds = {
-  /** The time for which changes are batched: a busy tenant writes thousands of events a second. */
+  /** How long changes are batched: a busy tenant writes thousands of events a second. */
   gatherMs: 400,
   /**
    * After each refetch the page pauses for this many times its duration, so that a slow Baton gets fewer requests.

@@ -13,7 +13,7 @@ export function setServerClock(date: string | null): void {
   if (!Number.isNaN(differenceMs)) aheadMs = Math.abs(differenceMs) < toleratedMs ? 0 : differenceMs;
 }
 
-/** The time of Baton's clock, by which leases expire, whatever the browser's clock shows. */
+/** The time by Baton's clock, which decides when leases expire, whatever the browser's clock shows. */
 export function serverNow(): number {
   return Date.now() + aheadMs;
 }

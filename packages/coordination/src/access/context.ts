@@ -11,14 +11,14 @@ import type { Settings } from './settings.ts';
 /** The context of this layer's handlers. */
 export interface Context extends LowerContext {
   readonly settings: Settings;
-  /** Local decisions from which the decision point differs; see CP_AUTHZ_MODE `shadow`. */
+  /** Local decisions that differ from the decision point's; see CP_AUTHZ_MODE `shadow`. */
   readonly differences: Pick<Differences, 'of'>;
-  /** Authorizes those on whose behalf this command works; undefined where local permissions decide. */
+  /** Authorizes the identities that this command acts on behalf of; undefined if local permissions decide. */
   readonly authorities: Authorities | undefined;
-  /** The store of the secrets of agents and connections. */
+  /** The store for the secrets of agents and connections. */
   readonly secrets: SecretStore;
   /**
-   * Makes every process drop its cache of an identity whose binding or principal changed. Call it in `afterCommit`.
+   * Makes every process drop an identity whose binding or principal changed from its cache. Call it in `afterCommit`.
    */
   publishBindingChange(issuer: string, iamPrincipalId: string): void;
 }

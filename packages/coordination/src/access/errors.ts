@@ -17,27 +17,27 @@ export const errors = {
   ),
   scope_not_granted: forbidden(
     'The token has no scope of this service.',
-    'Request the scope of this audience when you exchange the credential, or have its scope ceiling raised.',
+    'Request a scope of this service when you exchange the credential, or have its scope ceiling raised.',
   ),
   purpose_ref_required: forbidden(
-    'A token for decisions does not name the approval that it is for.',
+    'A token for a single decision does not specify its approval.',
     'Exchange the credential again with the id of the approval as `purpose_ref`.',
   ),
   not_entitled: forbidden(
     'The license does not cover this part of the service.',
-    'Have the license extended by `details.feature`, or use the service without it.',
+    'Have `details.feature` added to the license, or use the service without it.',
   ),
   outside_purpose: forbidden(
     'The token only allows approving or rejecting one approval.',
     'Use an ordinary access token for everything else.',
   ),
   permission_escalation: forbidden(
-    'A caller cannot grant permissions that it lacks itself, nor take them from others.',
+    'A caller cannot grant permissions that it lacks, nor take them from others.',
     'Grant less, or have a principal with `details.missing` do it.',
   ),
   visibility_escalation: forbidden(
     'A caller that sees only its own workspaces cannot grant visibility of the whole tenant.',
-    'Send `visibility` as `members`, or have somebody bind the identity who sees the whole tenant.',
+    'Send `visibility` as `members`, or have a caller that sees the whole tenant bind the identity.',
     {
       refused:
         'POST /principals/{id}/iam-bindings {"issuer":"https://iam.example.com","iamTenantId":"<iamTenantId>","iamPrincipalId":"<iamPrincipalId>","permissions":["tasks.read"],"visibility":"tenant"}',
@@ -118,10 +118,10 @@ export const errors = {
   ),
   visibility_requires_human: invalid(
     'Agents and services always see the whole tenant.',
-    'Leave `visibility` out for them.',
+    'Omit `visibility` for them.',
   ),
   iam_issuer_untrusted: invalid(
-    'The issuer is not the one that the service trusts.',
+    'The issuer is not the trusted one.',
     'Send the issuer in the `iss` claim of your access tokens; the operator sets it as `CP_IAM_ISSUER`.',
   ),
   invalid_kind: invalid('The kind of principal is unknown.', 'Send `human`, `agent` or `service`.', {
@@ -157,7 +157,7 @@ export const errors = {
   ),
   policy_unavailable: unavailable(
     'The external decision point cannot be reached.',
-    'Retry after `Retry-After`; nothing was changed. The operator finds the cause in the log.',
+    'Retry after `Retry-After`; nothing was changed. The cause is in the log.',
   ),
   verification_unavailable: unavailable(
     'The signing keys of identity cannot be loaded.',

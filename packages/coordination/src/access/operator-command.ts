@@ -2,10 +2,10 @@ import { hostname, userInfo } from 'node:os';
 import type { JobTools } from '../service/job.ts';
 import type { Context } from './context.ts';
 
-/** The context of an operator's command: the store, without any credential. */
+/** The context of an operator's command: it has the store but no credential. */
 export type OperatorTools = Pick<JobTools<Context>, 'pool' | 'settings' | 'log' | 'command'>;
 
-/** Refuses a command of the operator with a stable code and a message for people. */
+/** Refuses an operator's command with a stable code and a human-readable message. */
 export class CommandRefused extends Error {
   readonly code: string;
 
@@ -22,7 +22,7 @@ export function hostAccount(): string {
   try {
     account = userInfo().username;
   } catch {
-    // In a container the user often has no name.
+    // The user of a container often has no name.
     account = `uid ${process.getuid?.() ?? 'unknown'}`;
   }
   return `${account}@${hostname()}`.slice(0, 200);

@@ -8,7 +8,7 @@ const known: ReadonlySet<string> = new Set(permissionNames);
 export const PermissionList = z.array(z.string().min(1).max(100)).max(200);
 
 /**
- * Validates permission names: each once, in alphabetical order.
+ * Validates permission names and returns each once, in alphabetical order.
  * @throws Refusal `invalid_permissions` with the unknown names
  */
 export function parsePermissions(names: readonly string[]): Permission[] {
@@ -18,8 +18,8 @@ export function parsePermissions(names: readonly string[]): Permission[] {
 }
 
 /**
- * Nobody may grant permissions that they lack with the credential of this request. Names are compared, because names
- * are granted, even where a decision point authorizes the caller.
+ * Refuses to grant permissions that the caller's credential lacks. Names are compared, because names are granted, even
+ * if a decision point authorizes the caller.
  * @throws Refusal `permission_escalation` with the missing permissions
  */
 export function refuseEscalation(held: ReadonlySet<string>, granted: readonly string[]): void {

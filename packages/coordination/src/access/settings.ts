@@ -30,7 +30,7 @@ export const settings = {
     doc: 'The age at which the recorded last use of a key is updated.',
   }),
   CP_IAM_ISSUER: text({ default: '', doc: 'The `iss` of accepted tokens, compared exactly.' }),
-  CP_IAM_JWKS_URL: text({ default: '', doc: "The address of identity's key document." }),
+  CP_IAM_JWKS_URL: text({ default: '', doc: "The URL of identity's key document." }),
   CP_IAM_AUDIENCE: text({ default: 'control-plane', doc: 'The only accepted `aud` of tokens.' }),
   CP_IAM_ALGORITHMS: tokenAlgorithms({
     default: ['RS256'],
@@ -38,7 +38,7 @@ export const settings = {
   }),
   CP_IAM_ENABLED: text({
     default: '',
-    doc: 'A check, not a switch: `true` without an issuer and a key address fails at startup; `false` with both is ignored with a warning.',
+    doc: 'Only a check: `true` without an issuer and a key address fails at startup; `false` with both is ignored with a warning.',
   }),
   CP_IAM_LEEWAY_SECONDS: integer({
     default: 5,
@@ -50,13 +50,13 @@ export const settings = {
     default: 3,
     min: 1,
     unit: seconds,
-    doc: 'The timeout of requests for the key document and for tokens of the own service account.',
+    doc: "The timeout of requests for the key document, and for tokens for the service's own account.",
   }),
   CP_IAM_JWKS_REFRESH_AFTER_SECONDS: integer({
     default: 300,
     min: 1,
     unit: seconds,
-    doc: 'The age at which keys are fetched again.',
+    doc: 'The age at which cached keys are fetched again.',
   }),
   CP_IAM_JWKS_STALE_AFTER_SECONDS: integer({
     default: 3600,
@@ -72,36 +72,40 @@ export const settings = {
   }),
   CP_IAM_REVOCATIONS_URL: text({
     default: '',
-    doc: "The address of identity's revocation list; by default `revocations.json` beside a key document `jwks.json`. Without it the access tokens of a disabled principal are accepted until they expire.",
+    doc: "The address of identity's revocation list; by default `revocations.json` next to a key document `jwks.json`. Without it the access tokens of a disabled principal are accepted until they expire.",
   }),
   CP_IAM_REVOCATIONS_INTERVAL_SECONDS: integer({
     default: 1,
     min: 1,
     max: 60,
     unit: seconds,
-    doc: 'The interval at which that list is read: how long a revoked token may still be accepted. In the default run a revocation takes effect at once.',
+    doc:
+      'The interval at which that list is read, and so how long a revoked token may still be accepted. In the ' +
+      'default run a revocation takes effect at once.',
   }),
   CP_IAM_REVOCATIONS_STALE_AFTER_SECONDS: integer({
     default: 300,
     max: 86_400,
     unit: seconds,
-    doc: 'While the list is unavailable, access tokens are accepted for this long after they were issued or after the last successful read; 0 is until they expire.',
+    doc: 'While the list is unavailable, access tokens are accepted for this long after they were issued or after the last successful read; 0 accepts them until they expire.',
   }),
   CP_IAM_BINDING_CACHE_TTL_SECONDS: integer({
     default: 30,
     min: 0,
     unit: seconds,
-    doc: 'How long a cached binding is used before it is read again.',
+    doc: 'The age at which a cached binding is read again.',
   }),
   CP_IAM_BINDING_STALE_AFTER_SECONDS: integer({
     default: 120,
     min: 0,
     unit: seconds,
-    doc: 'How long a cached binding is used while the database is unavailable, and how long an unknown identity is cached.',
+    doc:
+      'How long a cached binding is used while the database is unavailable, and how long an unknown identity is ' +
+      'cached.',
   }),
   CP_IAM_BASE_URL: text({
     default: 'http://localhost:8010',
-    doc: 'The token address of identity for the own service account, which authenticates calls to other services.',
+    doc: "Identity's token endpoint for the service's own account, which authenticates calls to other services.",
   }),
   CP_IAM_CLIENT_ID: text({ default: '', doc: 'The client id of that account.' }),
   CP_IAM_CLIENT_SECRET: text<string | undefined>({
@@ -127,7 +131,7 @@ export const settings = {
   }),
   CP_ENTITLEMENT_AUDIENCE: text({
     default: 'entitlement-service',
-    doc: "The audience of the own service account's tokens for the license service.",
+    doc: "The audience of the service account's tokens for the license service.",
   }),
   CP_ENTITLEMENT_DEFAULT_FEATURE: text({
     default: 'api',
@@ -138,13 +142,13 @@ export const settings = {
     min: 1,
     max: 86_400,
     unit: seconds,
-    doc: 'How long an answer of the license service is cached.',
+    doc: 'How long a response from the license service is cached.',
   }),
   CP_ENTITLEMENT_DEGRADED_MAX_AGE_SECONDS: integer({
     default: 0,
     max: 86_400,
     unit: seconds,
-    doc: 'The age up to which a cached answer is used while the license service is unavailable, but not after its expiry; 0 refuses requests at once.',
+    doc: 'The age up to which a cached response is used while the license service is unavailable, but not after its expiry; 0 refuses requests at once.',
   }),
   CP_ENTITLEMENT_TIMEOUT_SECONDS: integer({
     default: 3,
@@ -165,11 +169,14 @@ export const settings = {
     default: 14_400,
     min: 60,
     unit: seconds,
-    doc: 'The longest lifetime of an emergency key.',
+    doc: 'The maximum lifetime of an emergency key.',
   }),
   CP_AUTHZ_MODE: choice(['local', 'shadow', 'policy'], {
     default: 'local',
-    doc: 'What authorizes the bearer of a token: `local`, the permissions stored here; `shadow`, the same, while their decisions are compared with a decision point and differences are counted; `policy`, the decision point. Keys always use the permissions stored here.',
+    doc:
+      "What authorizes a token's bearer: `local`, the permissions stored here; `shadow`, the same, while their " +
+      'decisions are compared with a decision point and differences are counted; `policy`, the decision point. Keys ' +
+      'always use the permissions stored here.',
   }),
   CP_POLICY_WIRE: choice(['baton', 'authzen'], {
     default: 'baton',
@@ -195,7 +202,7 @@ export const settings = {
     default: 5,
     max: 300,
     unit: seconds,
-    doc: 'How long decisions are cached; decisions on deciding approvals and on changing principals never are.',
+    doc: 'How long decisions are cached; decisions on deciding approvals and on changing principals are never cached.',
   }),
   CP_SECRET_STORE_URL: text({
     default: '',
@@ -224,22 +231,22 @@ export const settings = {
   CP_RATE_LIMIT_PER_PRINCIPAL_RPS: integer({
     default: 0,
     unit: 'requests per second',
-    doc: 'The rate limit of one principal; 0 is unlimited.',
+    doc: 'The rate limit per principal; 0 is unlimited.',
   }),
   CP_RATE_LIMIT_PER_PRINCIPAL_BURST: integer({
     default: 0,
     unit: 'requests',
-    doc: 'The burst of one principal; 0 is the rate.',
+    doc: 'The burst size per principal; 0 uses the rate.',
   }),
   CP_RATE_LIMIT_PER_TENANT_RPS: integer({
     default: 0,
     unit: 'requests per second',
-    doc: 'The rate limit of one tenant, all principals together; 0 is unlimited.',
+    doc: 'The rate limit per tenant, for all principals together; 0 is unlimited.',
   }),
   CP_RATE_LIMIT_PER_TENANT_BURST: integer({
     default: 0,
     unit: 'requests',
-    doc: 'The burst of one tenant; 0 is the rate.',
+    doc: 'The burst size per tenant; 0 uses the rate.',
   }),
   ...lowerSettings,
 };

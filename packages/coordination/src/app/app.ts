@@ -26,18 +26,18 @@ import { EventStream } from './stream/event-stream.ts';
 export interface CoordinationOptions {
   /** The documented settings (CP_*). */
   env: Readonly<Record<string, string | undefined>>;
-  /** By default to standard output. */
+  /** Logs to standard output by default. */
   log?: Logger;
   /** The process's metrics, if its parts share them. */
   measures?: Measures;
 }
 
 export interface Coordination extends RunningService {
-  /** Reads the revocation list: call it when identity, in the same process, has just revoked something. */
+  /** Reads the revocation list: call it after identity has revoked something in the same process. */
   refreshRevocations(): Promise<void>;
 }
 
-/** How long a shutdown waits for running requests: longer than any statement may run. */
+/** The time for which a shutdown waits for running requests: longer than any statement may run. */
 const drainMsMax = 30_000;
 
 /**
@@ -151,7 +151,7 @@ function authenticatorOf(
   return withLicence(authenticator, entitlement, settings);
 }
 
-/** Lets web pages of these origins call the API. The credential is a header, so no cookie is ever involved. */
+/** Lets web pages of these origins call the API. The credential is a header, so cookies are never needed. */
 function allowOrigins(app: HttpApp, origins: readonly string[]): void {
   if (origins.length === 0) return;
   app.register(cors, {

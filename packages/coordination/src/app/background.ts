@@ -23,13 +23,13 @@ export type WorkerTools = JobTools<Context> & Pick<Context, 'contents' | 'memory
 /** The context of a process that serves no requests. */
 export interface BackgroundParts extends Omit<Tools, 'differences'> {
   readonly pool: Pool;
-  /** Creates the authorities of a command's identities; undefined where local permissions decide. */
+  /** Creates the authorities of a command's identities; undefined if local permissions decide. */
   readonly authorities: (() => NonNullable<Context['authorities']>) | undefined;
   /** Notifies readers of the tenant's journal in other processes. */
   wake(tenantId: string): void;
 }
 
-/** Opens what a process without requests uses: the worker, and the operator's commands. */
+/** Opens the resources of a process without requests: the worker, and the operator's commands. */
 export async function openBackground(
   settings: Settings,
   log: Logger,
@@ -65,7 +65,8 @@ export async function openBackground(
 }
 
 /**
- * The maximum number of repetitions of a command for missing decisions: for two permissions on objects of each rule.
+ * The maximum number of repetitions of a command for missing decisions: enough for two permissions on the objects of
+ * each rule.
  */
 const roundsMax = 1000;
 

@@ -57,8 +57,8 @@ export function contextOf(tools: Tools, origin: Origin, db: Db, transactional: b
 }
 
 /**
- * Only rules and process instances mark their own changes: a marked event triggers no rule, or is an instance's own
- * event.
+ * Rules and process instances mark their own changes with these correlation ids, and callers can't use them: a marked
+ * event triggers no rule, or belongs to the instance.
  */
 function isReserved(correlationId: string): boolean {
   return correlationId.startsWith('work-rule:') || correlationId.startsWith('process:');
@@ -68,7 +68,7 @@ function keyIn(header: string | string[] | undefined): string | null {
   return typeof header === 'string' && header.trim() !== '' ? header.trim() : null;
 }
 
-/** Runs after the commit of a command: its own callbacks, then the tenant's readers are notified. Must not throw. */
+/** Runs after the commit of a command: calls its callbacks, then notifies the tenant's readers. Must not throw. */
 export function finishCommand(context: Context, wake: (tenantId: string) => void): void {
   for (const act of context.afterCommit) act();
   if (context.wroteEvents) wake(context.tenantId);

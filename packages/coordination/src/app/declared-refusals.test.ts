@@ -12,7 +12,7 @@ import {
   type Worker,
 } from '../testing/leases.ts';
 
-/** Refusals that many endpoints share, for those whose own tests leave them out. */
+/** Refusals that many endpoints share, for endpoints whose own tests omit them. */
 
 let baton: TestCoordination;
 let worker: Worker;
@@ -22,7 +22,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-/** A document that is nested deeper than any may be. */
+/** A document that is nested more deeply than allowed. */
 function nested(levels = 30): object {
   let inner: object = {};
   for (let level = 0; level < levels; level += 1) inner = { inner };
@@ -35,7 +35,7 @@ async function startRun(by: Worker) {
   return { run: await done(by.actor.post(`/tasks/${claim.taskId}:start-run`, keys), 201), keys };
 }
 
-test('lists refuse a limit and a cursor that are none', async () => {
+test('lists refuse an invalid limit and an invalid cursor', async () => {
   const { run } = await startRun(worker);
   const workspace = await done(baton.admin.post('/workspaces', { slug: 'lists', name: 'Lists' }), 201);
   const { typeId } = await makeTask(baton);
@@ -51,7 +51,7 @@ test('lists refuse a limit and a cursor that are none', async () => {
     await refused(baton.admin.get(`${list}cursor=none`), 422, 'invalid_cursor');
 });
 
-describe('when the delegation of its session has ended, a write under a run ends the session', () => {
+describe('after the delegation of its session has ended, a write under a run ends the session', () => {
   const handoff = { checkpoint: { kind: 'handoff', data: { summary: 'over to you' } } };
   for (const [what, body, isKeyed] of [
     ['/checkpoints', { kind: 'note' }, false],
@@ -95,7 +95,7 @@ describe('when the delegation of its session has ended, a write under a run ends
   }
 });
 
-test('documents that are nested too deep are refused', async () => {
+test('documents that are nested too deeply are refused', async () => {
   const { run } = await startRun(worker);
   const at = `/runs/${run.id}`;
   const { actor } = worker;
@@ -150,7 +150,7 @@ test('documents with an integer that would be rounded are refused', async () => 
   await refused(patch(`/workspace-types/${type.id}`, schema, 'workspace_type-1'), 422, 'invalid_document');
 });
 
-test('documents that are too large, or have the form of a secret, are refused', async () => {
+test('documents that are too large or contain a secret are refused', async () => {
   const { actor } = worker;
   const text = 'x'.repeat(70_000);
   const goal = await done(actor.post('/goals', { title: 'g' }), 201);
@@ -175,7 +175,7 @@ test('documents that are too large, or have the form of a secret, are refused', 
   await refused(actor.patch(`/workspace-types/${type.id}`, secret, typeTag), 422, rejected);
 });
 
-test('a principal that is not a decider does not decide, and one that lacks a capability takes nothing over', async () => {
+test('a principal that is not a decider cannot decide, and one that lacks a capability cannot take work over', async () => {
   const [asked, other] = [await baton.actor({ kind: 'human' }), await baton.actor({ kind: 'human' })];
   const body = { assignedPrincipalId: asked.principalId, comment: 'yes?' };
   const approval = await done(baton.admin.post('/approvals', body), 201);
@@ -192,7 +192,7 @@ test('a principal that is not a decider does not decide, and one that lacks a ca
   await refused(actor.post(`/claims/${claim.id}:reclaim`, { sessionId }), 403, 'not_eligible');
 });
 
-test('the evidence of where a goal comes from is checked', async () => {
+test("the evidence of a goal's origin is validated", async () => {
   const fact = { kind: 'external', externalRef: { system: 's', id: '1' } };
   const from = (evidence: object[]) => ({ title: 'g', createdFrom: { kind: 'human', evidence } });
   await refused(worker.actor.post('/goals', from([fact, fact])), 422, 'duplicate_evidence');

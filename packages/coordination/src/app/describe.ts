@@ -8,7 +8,7 @@ const ErrorEnvelope = z
   .strictObject({
     error: z.strictObject({
       code: z.string().meta({ description: 'Stable; handle errors by it.' }),
-      message: z.string().meta({ description: 'For people; do not parse it.' }),
+      message: z.string().meta({ description: 'Human-readable; do not parse it.' }),
       details: z.record(z.string(), z.unknown()),
       requestId: z.string(),
       docs: z.string().optional().meta({

@@ -13,15 +13,15 @@ import { startWithMemory, type WithMemory } from '../testing/memory/contexts.ts'
 import { untilBlockedBy } from '../testing/wait-until.ts';
 import { endpoints } from './endpoints.ts';
 
-// No write of a principal succeeds after its disable was acknowledged. A disable takes the
-// principal's lock alone; a command that does not share that lock may be in progress and commit later. So each writing
-// endpoint is called while another connection has the lock: it must wait, and then be refused. See
+// No write of a principal succeeds after its disable was acknowledged. A disable takes the principal's lock
+// exclusively; a command that does not share that lock may be in progress and commit later. So each writing endpoint is
+// called while another connection has the lock: it must wait and then be refused. See
 // docs/reference/sessions.md#consequences-of-an-end.
 
 const fixtures = await collectFixtures<FixtureTenant>(join(import.meta.dirname, '..'));
 const writing = endpoints.filter(
   ({ id, method, auth, transaction }) =>
-    // A context is read; what it keeps for a claim is written in a transaction that begins as any other.
+    // A context is read; what it stores for a claim is written in a transaction that begins like any other.
     method !== 'GET' && auth === undefined && transaction !== 'none' && id !== 'getContext',
 );
 
@@ -65,11 +65,11 @@ const eventsBy = async ({ principalId }: Actor) =>
     )
   )?.count;
 
-// All endpoints share the code for keys, so `npm test` tries every tenth with one.
+// All endpoints share the code for idempotency keys, so `npm test` tries only every tenth endpoint with one.
 for (const [at, endpoint] of writing.entries())
   for (const keyed of isLongProof || at % 10 === 0 ? [false, true] : [false])
     test(`${endpointName(endpoint)}${keyed ? ' with a key' : ''} waits for a disable of its caller and is refused`, async () => {
-      // A person: some permissions are for people only.
+      // A human, because some permissions are for humans only.
       const actor = await baton.actor({ kind: 'human' });
       const request = await makeFixtureRequest(fixtures, endpoint, { baton, actor });
       const headers = await headersOf(endpoint, request, actor);

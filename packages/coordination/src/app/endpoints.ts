@@ -105,7 +105,7 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   },
   {
     tag: 'Sessions',
-    about: 'The presence of a program: its claims are held only while its session is open.',
+    about: 'The presence of a program: its claims last only while its session is open.',
     endpoints: [...sessionsApi, ...harnessApi],
   },
   {
@@ -139,7 +139,7 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   },
   {
     tag: 'Comments',
-    about: 'Remarks of people and programs on a task.',
+    about: 'Comments of people and programs on a task.',
     endpoints: commentsApi,
   },
   {
@@ -164,13 +164,12 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   },
   {
     tag: 'Context',
-    about:
-      'Context for a program that is about to act: the state of the work, and what memory knows about it.',
+    about: 'Context for a program that is about to act: the state of the work, and related memory.',
     endpoints: contextApi,
   },
   {
     tag: 'Knowledge',
-    about: 'The data sent to the memory service, and the packs that it is read by.',
+    about: 'The data sent to the memory service, and the packs for reading it.',
     endpoints: knowledgeApi,
   },
   {
@@ -185,7 +184,7 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   },
   {
     tag: 'Work rules',
-    about: 'Rules that create work from events, on whose behalf, and their results.',
+    about: 'Rules that create work from events, the identities on whose behalf they act, and their results.',
     endpoints: [...rulesApi, ...evaluationsApi],
   },
   {
@@ -289,7 +288,7 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   },
   {
     tag: 'Authorization',
-    about: 'Checks of what the caller may do, in advance.',
+    about: "Checks of the caller's permitted actions, in advance.",
     endpoints: authzApi,
   },
   {

@@ -19,7 +19,7 @@ export const errors = {
   ),
   invalid_check: invalid(
     'The resource id is malformed.',
-    'Send the UUID of the resource; an agent is named by its key.',
+    'Send the UUID of the resource; for an agent, send its key.',
     {
       refused: 'POST /authz:check {"checks":[{"action":"cancel","resourceType":"run","resourceId":"7"}]}',
       right: 'POST /authz:check {"checks":[{"action":"cancel","resourceType":"run","resourceId":"<runId>"}]}',

@@ -28,8 +28,8 @@ after(async () => {
   await baton.close();
 });
 
-/** While `tasks` is locked every search of it takes as long as it may: the worst search there can be. */
-test('40 searches that take as long as they may leave connections to another tenant, and end soon', async () => {
+/** While `tasks` is locked, every search of it takes as long as its timeout: the worst possible search. */
+test('40 searches that reach their timeout leave connections for another tenant, and end soon', async () => {
   assert.equal((await baton.otherAdmin.get('/principals')).status, 200);
   await holder.transaction(async (tx) => {
     await tx.run(sql`lock table tasks in access exclusive mode`);
@@ -53,7 +53,7 @@ test('40 searches that take as long as they may leave connections to another ten
   assert.equal((await baton.admin.get('/tasks?q=a')).status, 200);
 });
 
-test('40 unknown API keys at once hold a quarter of the connections, and their line leaves all others alone', async () => {
+test('40 concurrent unknown API keys use a quarter of the connections, and their queue delays no other request', async () => {
   const unread = await baton.actor();
   const answers = await holder.transaction(async (tx) => {
     await tx.run(sql`lock table api_keys in access exclusive mode`);
@@ -63,7 +63,7 @@ test('40 unknown API keys at once hold a quarter of the connections, and their l
     await until(async () => (await waitingFor('api_keys')) >= 5, '5 keys are being read');
     const startedAt = performance.now();
     for (const { get } of [baton.otherAdmin, unread])
-      assert.equal((await get('/principals')).status, 200, 'known or not, a token is let in');
+      assert.equal((await get('/principals')).status, 200, 'known or not, a token is admitted');
     assertTookLess(startedAt, 3000);
     assert.equal(await waitingFor('api_keys'), 5);
     return { strangers: Promise.all(strangers) };
@@ -71,7 +71,7 @@ test('40 unknown API keys at once hold a quarter of the connections, and their l
   for (const { status } of await answers.strangers) assert.equal(status, 401);
 });
 
-/** Waits until at least 4 searches wait for the lock, which is all that one principal may run. */
+/** Waits until at least 4 searches wait for the lock, which is the maximum that one principal may run. */
 async function untilWaiting(): Promise<void> {
   await until(async () => (await waitingFor('tasks')) >= 4, '4 searches wait');
 }

@@ -14,7 +14,7 @@ import { endpoints } from './endpoints.ts';
 const rows = 20_000;
 /** A page holds 50 rows; twenty times as many may be read for it. */
 const rowsReadMax = 1000;
-/** Each workspace is counted first, and each task is found by its id, and its project: up to 2,227 rows. */
+/** Each workspace is counted first, and each task and its project are found by id: up to 2,227 rows. */
 const rowsOfPlacesMax = 3000;
 
 let baton: TestCoordination;
@@ -80,7 +80,7 @@ async function fillExecution(tx: Db, tenantId: string, principalId: string): Pro
     from principals where display_name = 'agent'`);
 }
 
-/** One root with 20,000 below it, and below one of those 50, each with a task. */
+/** One root with 20,000 workspaces below it, and below one of those another 50, each with a task. */
 async function fillWorkspaces(db: Db, tenantId: string): Promise<void> {
   const insert = (above: string[], count: number, ids: string[] = []) =>
     db.rows<{ id: string }>(sql`
@@ -97,7 +97,7 @@ async function fillWorkspaces(db: Db, tenantId: string): Promise<void> {
     await db.run(sql`
       update tasks set workspace_id = ${id} where id = (select id from tasks where workspace_id is null and tenant_id = ${tenantId} limit 1)`);
 }
-/** A project in each of the 20,000, and none below them; 20,000 versions of a template. */
+/** A project in each of the 20,000 workspaces, and none below them; 20,000 versions of a template. */
 async function fillProjects(db: Db, tenantId: string, principalId: string): Promise<void> {
   const [template] = await db.rows<{ id: string }>(sql`
     insert into project_templates (id, tenant_id, key, version, display_name, field_schema, lifecycle_schema, default_config,
@@ -116,10 +116,10 @@ async function fillProjects(db: Db, tenantId: string, principalId: string): Prom
     update workspaces w set project_id = made.id from made where made.workspace_id = w.path[2]`);
 }
 
-/** A workspace among 20,000. */
+/** One of 20,000 workspaces. */
 const subtree = newId();
 
-/** For each filter of each list, a value that no rows or few rows have. */
+/** A value that matches no rows or few rows, for each filter of each list. */
 const samples: Record<string, string | boolean> = {
   'listTasks status': 'done',
   'listTasks systemStatusCategory': 'blocked',
@@ -175,7 +175,7 @@ const samples: Record<string, string | boolean> = {
   'listProjects systemStatusCategory': 'paused',
   'listProjects templateKey': 'absent',
 };
-/** Filters that wait for their subject: other values than none are refused, or they change nothing alone. */
+/** Filters that depend on another: without it they accept no value, or change nothing. */
 const inert = new Set([
   'workspaceId',
   'includeDescendants',
@@ -187,14 +187,14 @@ const inert = new Set([
   'externalId',
   'limit',
   'cursor',
-  // Another one than the caller's own is refused.
+  // Other principals are refused.
   'runId',
 ]);
 
 describe('every list over 20,000 rows reads fewer than 1,000 of them', () => {
   const lists = endpoints.filter(
-    // The journal's lists have positions of their own; journal.test.ts checks them. External references are looked up
-    // by the whole of a unique index, or of one object.
+    // The journal's lists use their own positions; journal.test.ts checks them. External references are looked up by
+    // all columns of a unique index, or by object.
     ({ paging, params, path }) =>
       paging && Object.keys(params).length === 0 && path !== '/events' && path !== '/external-references',
   );
@@ -202,7 +202,7 @@ describe('every list over 20,000 rows reads fewer than 1,000 of them', () => {
     for (const filter of ['', ...Object.keys(endpoint.query)].filter((name) => !inert.has(name)))
       test(`${endpoint.method} ${endpoint.path}${filter && `?${filter}=`}`, async () => {
         const value = samples[`${endpoint.id} ${filter}`] ?? newId();
-        // A search reads 300 tasks first, and their texts: joined they would count thrice.
+        // A search reads 300 tasks first, and then their texts: a join would count them three times.
         const counts = filter === 'q' ? isOfTable : undefined;
         assert.ok(
           (await rowsReadBy(endpoint, filter === '' ? {} : { [filter]: value }, counts)) <= rowsReadMax,
@@ -210,7 +210,7 @@ describe('every list over 20,000 rows reads fewer than 1,000 of them', () => {
       });
 });
 
-describe('the claims of a session that has 20,000 are read in pages of fewer than 1,000 rows', () => {
+describe('the claims of a session with 20,000 claims are read in pages of fewer than 1,000 rows', () => {
   const listClaims = endpoints.find(({ id }) => id === 'listClaims') as Endpoint<Context>;
   for (const status of [undefined, 'active', 'released'])
     test(`status ${status ?? 'any'}`, async () => {
@@ -245,7 +245,7 @@ describe('the tasks of one project among 20,000 are read without the others', ()
       });
 });
 
-test('the effective configuration of one project among 20,000 is read without the others, by one statement', async () => {
+test('the effective configuration of one project among 20,000 is read without the others, in one statement', async () => {
   const [project] = await baton.pool.rows<{ id: string }>(
     sql`select id from projects where workspace_id = ${subtree}`,
   );
@@ -253,7 +253,7 @@ test('the effective configuration of one project among 20,000 is read without th
   assert.ok((await rowsReadBy(read, {}, undefined, { id: project?.id })) <= 20);
 });
 
-test('a status that few types have is found among 20,000 tasks of its category by fewer than 1,000 rows', async () => {
+test('among 20,000 tasks of a category, a status that few types have is found with fewer than 1,000 rows', async () => {
   const searchTasks = endpoints.find(({ id }) => id === 'listTasks') as Endpoint<Context>;
   assert.ok((await rowsReadBy(searchTasks, { status: 'odd' })) <= rowsReadMax);
 });
@@ -288,7 +288,7 @@ describe('a search over 20,000 rows reads fewer than 1,000 of them from tables a
   });
 });
 
-test('a search that too many tasks answer for the index, and too few for the first look, finds the newest', async () => {
+test('a search with too many matches for the index and too few for the first scan finds the newest tasks', async () => {
   const named = ({ title }: { title: string }) => title;
   const { body } = await baton.admin.get('/tasks?q=5+9');
   const naive = await baton.pool.rows<{ title: string }>(sql`
@@ -333,7 +333,7 @@ interface PlanNode {
   Plans?: PlanNode[];
 }
 
-/** Without a join, a sort or another step between them. */
+/** Excludes joins, sorts and other steps between them. */
 const isOfTable = (node: PlanNode) => (node['Relation Name'] ?? node['Index Name']) !== undefined;
 
 function loadCredential(pool: Pool, counts: (node: PlanNode) => boolean): { db: Db; rowsRead(): number } {

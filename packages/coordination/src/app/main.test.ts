@@ -30,7 +30,7 @@ after(async () => {
 interface Program {
   child: ChildProcess;
   output: () => string;
-  /** Resolves with the match as soon as the program printed it. */
+  /** Resolves with the match as soon as the program has printed it. */
   printed(form: RegExp): Promise<RegExpExecArray>;
   ended: Promise<number | null>;
 }
@@ -63,7 +63,7 @@ async function serve(env: Record<string, string>) {
   return { ...program, url: url as string };
 }
 
-test('baton coordination serve answers on its port and finishes requests under way at SIGTERM', async () => {
+test('baton coordination serve responds on its port and finishes requests in progress at SIGTERM', async () => {
   const { url, child, ended, output } = await serve(baton.env);
   assert.equal((await fetch(`${url}/health/ready`)).status, 200);
 
@@ -91,7 +91,7 @@ test('baton coordination serve answers on its port and finishes requests under w
   assert.equal(await ended, 0, output());
 });
 
-test('a signal that arrives twice at once does not cut the stop short', async () => {
+test('a duplicated signal does not cut the shutdown short', async () => {
   const { url, child, ended, output } = await serve(baton.env);
   const answer = await baton.pool.transaction(async (tx) => {
     await tx.run({ text: 'lock table tasks in access exclusive mode', values: [] });
@@ -111,7 +111,7 @@ test('a signal that arrives twice at once does not cut the stop short', async ()
   assert.equal(output().match(/stopping: /g)?.length, 1);
 });
 
-test('a second signal on purpose ends a stop that takes too long', async () => {
+test('a second intentional signal ends a shutdown that takes too long', async () => {
   const { url, child, ended, printed } = await serve(baton.env);
   await baton.pool.transaction(async (tx) => {
     await tx.run({ text: 'lock table tasks in access exclusive mode', values: [] });
@@ -135,7 +135,7 @@ function serveShared() {
   return shared;
 }
 
-test('baton coordination serve logs the client behind trusted proxies', async () => {
+test('baton coordination serve logs the address of the client behind trusted proxies', async () => {
   const { url, printed } = await serveShared();
   const headers = { authorization: 'Bearer nonsense', 'x-forwarded-for': '1.1.1.1, 203.0.113.9' };
   assert.equal((await fetch(`${url}/api/v1/tasks`, { headers })).status, 401);
@@ -143,7 +143,7 @@ test('baton coordination serve logs the client behind trusted proxies', async ()
   assert.match(line, /"address":"203\.0\.113\.9"/);
 });
 
-test('headers that are too large are answered in the envelope', async () => {
+test('requests with oversized headers get the usual error body', async () => {
   const { url } = await serveShared();
   const answer = await fetch(`${url}/health/live`, { headers: { 'x-big': 'a'.repeat(20_000) } });
   assert.equal(answer.status, 400);
@@ -153,7 +153,7 @@ test('headers that are too large are answered in the envelope', async () => {
   assert.equal(answer.headers.get('x-request-id'), error.requestId);
 });
 
-test('with nothing under way a stop is immediate, also with idle connections kept alive', async () => {
+test('without requests in progress a shutdown is immediate, even with idle keep-alive connections', async () => {
   const { url, child, ended } = await serveShared();
   await (await fetch(`${url}/health/live`)).text();
   const toldAt = performance.now();
@@ -162,7 +162,7 @@ test('with nothing under way a stop is immediate, also with idle connections kep
   assertTookLess(toldAt, 3000);
 });
 
-test('a port that is taken ends the start with one sentence and a non-zero exit', async () => {
+test('a port in use ends the start with one sentence and a non-zero exit code', async () => {
   const server = createServer();
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
   const { port } = server.address() as AddressInfo;
@@ -175,13 +175,13 @@ test('a port that is taken ends the start with one sentence and a non-zero exit'
   await new Promise((done) => server.close(done));
 });
 
-test('a setting that cannot be used ends the start with one sentence', async () => {
+test('an invalid setting ends the start with one sentence', async () => {
   const program = run('main.ts', ['serve'], { ...baton.env, CP_PORT: 'many' });
   assert.equal(await program.ended, 1);
   assert.equal(program.output(), 'CP_PORT must be an integer from 0 to 65535.\n');
 });
 
-test('serve migrates nothing; baton coordination migrate does, and a second time changes nothing', async () => {
+test('serve does not migrate; baton coordination migrate does, and a repeat changes nothing', async () => {
   const name = `baton_main_${process.pid}`;
   await baton.pool.run({ text: `create database ${name} template template0`, values: [] });
   const env = { ...baton.env, CP_DATABASE_URL: databaseIn(baton.databaseUrl, name) };
@@ -212,7 +212,7 @@ test('an unknown command prints the usage and exits with 2', async () => {
 test('baton worker runs until SIGTERM', async () => {
   const program = run('worker.main.ts', [], { ...baton.env, CP_LOG_LEVEL: 'info' });
   await program.printed(/the worker is running/);
-  // One Ctrl-C can arrive more than once.
+  // A single Ctrl-C can arrive more than once.
   program.child.kill('SIGTERM');
   program.child.kill('SIGTERM');
   program.child.kill('SIGINT');

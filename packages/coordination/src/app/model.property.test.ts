@@ -8,7 +8,7 @@ import { makeWorker } from '../testing/leases.ts';
 import { type Cast, runHistory, step, workersCount } from '../testing/model/driver.ts';
 import { makeWorkerTools } from '../testing/sweepers.ts';
 
-/** Steps of all histories together; `npm run model` sends 20,000 and more. */
+/** The number of steps of all histories together; `npm run model` sends 20,000 and more. */
 const stepsMin = Number(process.env['BATON_TEST_MODEL_STEPS'] ?? byDepth(300, 3000));
 const stepsPerHistory = 60;
 
@@ -32,7 +32,7 @@ after(async () => {
   await baton.close();
 });
 
-test('whatever several principals do to tasks, claims, runs, approvals and child handles: answers, states and journal are those of the model', async () => {
+test('responses, states and journal match the model for all actions of several principals on tasks, claims, runs, approvals and child handles', async () => {
   let sent = 0;
   while (sent < stepsMin)
     await fc.assert(

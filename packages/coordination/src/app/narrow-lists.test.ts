@@ -18,10 +18,10 @@ after(() => baton.close());
 /** More rows than a search skips before it reads the rows that the person sees. */
 const tasks = 500;
 
-/** By the source of the rows. */
+/** Keyed by the source of the rows. */
 const origin = JSON.stringify({ kind: 'human' });
 
-/** A tree: for each workspace the one above it, by its number among those before, or none. */
+/** A tree: for each workspace, the number of its parent among the earlier ones, or none. */
 const world = fc.record({
   parents: fc.array(fc.option(fc.nat(20), { nil: null }), { minLength: 3, maxLength: 9 }),
   members: fc.array(fc.nat(20), { minLength: 1, maxLength: 3 }),
@@ -49,7 +49,7 @@ const queries: Record<string, string[]> = {
   '/principals/ME/roles': ['limit=20'],
 };
 
-test('pages of what a person sees have the rows, in the order, that are left of all by the workspaces it sees', async () => {
+test('pages for a person with limited visibility have all rows of the visible workspaces, in order', async () => {
   await fc.assert(
     fc.asyncProperty(world, async (made) => {
       const { person, sees, names } = await makeWorld(made);
@@ -94,7 +94,7 @@ async function makeWorld({ parents, members, moves, archived }: any) {
   for (const member of new Set<string>(members.map(at)))
     await done(baton.admin.post(`/workspaces/${member}/members`, { principalId }), 201);
   await fill(ids, principalId);
-  // Some are refused: below itself, or while something is active below.
+  // Some are refused: a workspace below itself, or with active objects below it.
   for (const { of, to } of moves)
     await baton.admin.post(`/workspaces/${at(of)}:move`, { parentId: to === null ? null : at(to) });
   for (const n of archived) await baton.admin.post(`/workspaces/${at(n)}:archive`, {});
@@ -133,7 +133,7 @@ async function makeWorld({ parents, members, moves, archived }: any) {
   };
 }
 
-/** Rows of all kinds in random places, with equal times among them. */
+/** Rows of all kinds in random workspaces, some with equal times. */
 async function fill(ids: readonly string[], principalId: string): Promise<void> {
   const { tenantId, pool } = baton;
   await pool.transaction(async (tx) => {

@@ -12,7 +12,7 @@ import { pagesReadBy } from '../testing/work/pages-read.ts';
 import { type Context, contextOf, type Tools } from './context.ts';
 import { endpoints } from './endpoints.ts';
 
-/** Rows out of sight at the first and at the second measurement. */
+/** The number of invisible rows at the first and at the second measurement. */
 const [few, many] = [1000, 10_000];
 
 let baton: TestCoordination;
@@ -33,7 +33,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-/** Tasks that every filter below finds. */
+/** Tasks that every filter below matches. */
 async function insertTasks(count: number, workspaceId: string): Promise<string[]> {
   const { principalId } = person;
   const rows = await baton.pool.rows<{ id: string }>(sql`
@@ -72,7 +72,7 @@ async function hang(taskIds: readonly string[]): Promise<void> {
   });
 }
 
-/** More rows of everything, invisible to the person and newer than the visible ones. */
+/** More rows of every kind, invisible to the person and newer than the visible ones. */
 async function fill(count: number): Promise<void> {
   const { tenantId, pool } = baton;
   await hang(await insertTasks(count, other.id));
@@ -157,7 +157,7 @@ function lists(): Record<string, Record<string, unknown>[]> {
   };
 }
 
-test('a page of what a person sees costs the same behind 1,000 and behind 10,000 rows out of its sight', async (t) => {
+test('a page for a person with limited visibility costs the same with 1,000 and with 10,000 newer invisible rows', async (t) => {
   const measured = new Map<string, number>();
   for (const [id, queries] of Object.entries(lists()))
     for (const query of queries) measured.set(`${id} ${JSON.stringify(query)}`, await pagesOf(id, query));
@@ -168,7 +168,7 @@ test('a page of what a person sees costs the same behind 1,000 and behind 10,000
       const before = measured.get(name) as number;
       await t.test(name, async () => {
         const now = await pagesOf(id, query);
-        // The count that selects one of the two plans reads 2,049 rows at most: 300 pages, where the planner takes them
+        // The count that selects one of the two plans reads at most 2,049 rows: 300 pages if the planner reads them
         // from the table. A page whose cost grew with the invisible rows would read ten times as many.
         assert.ok(now <= 2500 && now <= 1.2 * before + 400, `${before} pages, then ${now}`);
       });

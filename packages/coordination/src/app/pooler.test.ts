@@ -9,11 +9,11 @@ import {
   type TestCoordination,
 } from '../testing/coordination.ts';
 
-/** Tests what a start detects of a pooler; `e2e/pooler.long.test.ts` uses a real one. */
+/** Tests the detection of poolers at startup; `e2e/pooler.long.test.ts` uses a real one. */
 
 let baton: TestCoordination;
 let pooler: PoolerProxy;
-/** A role that carries what the pooler keeps back, and one that does not. */
+/** A role with the settings that the pooler doesn't pass on, and one without them. */
 const role = `baton_pooled_${process.pid}`;
 const bareRole = `baton_bare_${process.pid}`;
 const run = (text: string) => baton.pool.run({ text, values: [] });
@@ -61,7 +61,7 @@ async function useIt(url: string): Promise<Answer> {
   });
 }
 
-test('a start is refused with what to run where a pooler keeps back the settings of a session', async () => {
+test('if a pooler drops the settings of a session, the start is refused with the statement to run', async () => {
   await assert.rejects(
     baton.another({ ...pooled(), CP_DATABASE_URL: urlOf(bareRole) }),
     new RegExp(
@@ -70,13 +70,13 @@ test('a start is refused with what to run where a pooler keeps back the settings
   );
 });
 
-test('a start is refused where the listener leads through a pooler', async () => {
+test('a start is refused if the address for LISTEN uses a pooler', async () => {
   const refused = /set CP_DATABASE_LISTEN_URL to the address of PostgreSQL itself/;
   await assert.rejects(baton.another({ ...pooled(), CP_DATABASE_LISTEN_URL: '' }), refused);
   await assert.rejects(baton.another({ ...pooled(), CP_DATABASE_LISTEN_URL: pooler.url }), refused);
 });
 
-test('where the role carries the settings it starts, and prepares statements under names only if it may', async () => {
+test('if the role has the settings, the service starts, and prepares named statements only if allowed', async () => {
   const unnamed = await baton.another({ ...pooled(), CP_DATABASE_NAMED_STATEMENTS: 'false' });
   assert.equal((await useIt(unnamed.url)).status, 200);
   await unnamed.close();
@@ -87,7 +87,7 @@ test('where the role carries the settings it starts, and prepares statements und
   assert.ok(pooler.prepared.size > 0);
 });
 
-test('a database that is away does not refuse a start', async () => {
+test('an unavailable database does not prevent a start', async () => {
   const away = { CP_DATABASE_URL: 'postgresql://nobody@127.0.0.1:1/none', CP_DATABASE_LISTEN_URL: '' };
   const service = await baton.another(away);
   assert.equal((await fetch(`${service.url}/health/live`)).status, 200);

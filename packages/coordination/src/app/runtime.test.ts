@@ -5,7 +5,7 @@ import { sql } from '@baton/kernel/database/sql';
 import { sendRequest, startCoordination, type TestCoordination } from '../testing/coordination.ts';
 import { refused } from '../testing/leases.ts';
 
-/** Errors that any request may get without a mistake of its client. See docs/reference/README.md#errors. */
+/** Errors that any request may get through no fault of its client. See docs/reference/README.md#errors. */
 
 let baton: TestCoordination;
 before(async () => {
@@ -13,7 +13,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-test('an unhandled failure is 500 internal_error and shows no detail', async () => {
+test('an unhandled failure returns 500 internal_error without details', async () => {
   await baton.pool.run(sql`alter table tasks rename to tasks_gone`);
   const { status, body, headers } = await baton.admin.get('/tasks');
   await baton.pool.run(sql`alter table tasks_gone rename to tasks`);
@@ -22,7 +22,7 @@ test('an unhandled failure is 500 internal_error and shows no detail', async () 
   assert.doesNotMatch(JSON.stringify(body), /tasks|relation|sql/i);
 });
 
-test('an error links to the page of its code if the operator has set the address, and contains no link otherwise', async () => {
+test('an error links to the page of its code only if the operator has set the address', async () => {
   const service = await baton.another({ CP_DOCS_BASE_URL: 'https://docs.example.com/errors/' });
   const create = (url: string, body: object) =>
     sendRequest(`${url}/api/v1/tasks`, 'POST', { token: baton.admin.token, body });
@@ -39,7 +39,7 @@ test('an error links to the page of its code if the operator has set the address
   await service.close();
 });
 
-test('a database that does not answer in time is 503 unavailable with Retry-After', async () => {
+test('an unresponsive database causes 503 unavailable with Retry-After', async () => {
   const service = await baton.another({ CP_STATEMENT_TIMEOUT_SECONDS: '1' });
   await baton.pool.transaction(async (tx) => {
     await tx.run(sql`lock table tasks in access exclusive mode`);
@@ -51,7 +51,7 @@ test('a database that does not answer in time is 503 unavailable with Retry-Afte
   assert.equal((await baton.admin.get('/tasks')).status, 200);
 });
 
-test('a duplicate whose first request does not end in time is 409 idempotency_in_flight', async () => {
+test('a duplicate whose first request does not end in time gets 409 idempotency_in_flight', async () => {
   const service = await baton.another({ CP_IDEMPOTENCY_WAIT_TIMEOUT_SECONDS: '1' });
   const key = randomUUID();
   await baton.pool

@@ -51,7 +51,7 @@ const pipelineCodes: readonly ErrorCode[] = [
   'unavailable',
 ];
 
-/** The codes of the pipeline that one endpoint can actually return, for its documentation. */
+/** The codes of the pipeline that one endpoint can return, for its documentation. */
 export function pipelineCodesOf(endpoint: Operation): readonly ErrorCode[] {
   const known = new Set<ErrorCode>(['invalid_request', 'internal_error', 'unavailable']);
   const add = (when: boolean, ...codes: ErrorCode[]) => when && codes.forEach((code) => known.add(code));
@@ -99,9 +99,12 @@ export interface RuntimeParts {
 
 /** A list with an index takes milliseconds; one without must not hold a connection for long. */
 const listTimeoutMsMax = 3000;
-/** The queue for a turn: as many and as long as requests would otherwise wait for a connection. */
+/** The queue for a connection: its length and timeout match those of the pool. */
 const turnBounds = { queuedMax: 500, waitMsMax: 5000 };
-/** The maximum number of connections that one tenant and one of its principals may use at once, so that others find one free. */
+/**
+ * The maximum number of connections that one tenant and one of its principals may use at once, so that others can get
+ * one.
+ */
 const shares = { reads: { tenant: 0.25, principal: 0.2 }, writes: { tenant: 0.6, principal: 0.5 } };
 
 /** Reads and writes have separate limits, so that a tenant's searches don't stop its own claims. */
@@ -119,7 +122,7 @@ function turnsFor(connectionsMax: number) {
   return (caller: Caller, { method, isList }: Operation): Turns | undefined => {
     if (caller === nobody) return undefined;
     const { principal, tenant } = method === 'GET' || isList ? reads : writes;
-    // The principal's limit first: a request that waits for it must not occupy one of the tenant's turns.
+    // The principal's limit is applied first: a request that waits for it must not occupy one of the tenant's turns.
     return new Turns([principal, caller.principalId], [tenant, caller.tenantId]);
   };
 }

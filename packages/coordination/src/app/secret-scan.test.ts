@@ -10,13 +10,12 @@ import { agentSpec, newSecretValue, publishAgent } from '../testing/registry/age
 import { makeConnection, makeOauthConnection, newToken } from '../testing/registry/connections.ts';
 import { startProvider } from '../testing/registry/oauth-provider.ts';
 
-// The secrets of agents and connections are in the secret store and nowhere else: not in the database, not in
-// what a process logs, not in the journal, not in any response.
+// The secrets of agents and connections are only in the secret store: not in the database, logs, journal or responses.
 
 /** The forms in which a text may appear. */
 function formsOf(secret: string): string[] {
   const bytes = Buffer.from(secret);
-  // The middle of base64 is searched for: it may begin in the middle of a group of three bytes.
+  // The scan searches for the middle of the base64 text, because a secret may begin within a group of three bytes.
   const encoded = [0, 1, 2].map((skip) => bytes.subarray(skip).toString('base64').slice(0, 20));
   return [
     secret,
@@ -27,7 +26,7 @@ function formsOf(secret: string): string[] {
   ];
 }
 
-/** The names of the places that contain any of the secrets. */
+/** The names of the locations that contain any of the secrets. */
 function placesOf(secrets: readonly string[], places: ReadonlyMap<string, string>): string[] {
   const forms = secrets.flatMap(formsOf);
   return [...places].filter(([, text]) => forms.some((form) => text.includes(form))).map(([name]) => name);
@@ -51,7 +50,7 @@ async function dumpOf({ pool }: TestCoordination): Promise<Map<string, string>> 
 }
 
 for (const kind of ['outside', 'table'] as const)
-  test(`a scan of database, journal, logs and answers finds no secret of agents and connections (${kind})`, async () => {
+  test(`a scan of database, journal, logs and responses finds no secret of agents and connections (${kind})`, async () => {
     const [provider, vault] = [await startProvider(), await startSecretStore()];
     const baton = await startCoordination({
       ...provider.settings,
@@ -92,7 +91,7 @@ for (const kind of ['outside', 'table'] as const)
         await call('PUT', secretPath, { value: second }),
         await call('PUT', `/connection-types/${type}/oauth-app`, { clientId, clientSecret }),
         await call('PUT', `/connections/${byToken}/token`, sent),
-        // A refused value may not appear either.
+        // A refused value must not appear either.
         await call('PUT', secretPath, { value: refused, more: refused }),
         await call('PUT', secretPath, `{"value": "${refused}"`),
         await call('PUT', `/agents/${agent}/secrets/${refused}`, { value: refused.repeat(10) }),
@@ -122,10 +121,10 @@ for (const kind of ['outside', 'table'] as const)
         '/events?limit=200',
       ])
         assert.equal(await call('GET', path), 200, path);
-      assert.ok(provider.given.length >= 1, 'the provider has given tokens');
+      assert.ok(provider.given.length >= 1, 'the provider has issued tokens');
 
       const secrets = [first, second, token, clientSecret, ...provider.given];
-      // The name of a secret is not secret: a refused one appears in its refusal.
+      // The name of a secret is not confidential: a refused name appears in the refusal.
       const names = [...answers].filter(([name]) => name.endsWith(refused)).map(([name]) => name);
       const places = new Map([...(await dumpOf(baton)), ...answers, ['logs', served.printed()]]);
       assert.ok(served.printed().length > 0);

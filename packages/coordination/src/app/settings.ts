@@ -32,7 +32,7 @@ export const settings = {
   }),
   CP_DATABASE_LISTEN_URL: text({
     default: '',
-    doc: 'The same database without a pooler in transaction mode, because LISTEN needs a session; empty is CP_DATABASE_URL.',
+    doc: 'The same database without a pooler in transaction mode, because LISTEN needs a session; empty uses CP_DATABASE_URL.',
     secret: true,
   }),
   CP_DATABASE_CONNECTIONS_MAX: integer({
@@ -40,7 +40,7 @@ export const settings = {
     min: 1,
     max: 1000,
     unit: 'connections',
-    doc: 'The most database connections of a process.',
+    doc: 'The maximum number of database connections of a process.',
   }),
   CP_TRUSTED_PROXIES: networks({
     doc: 'Networks of trusted proxies, for instance `["10.0.0.0/8"]`: a client\'s address, for limits and the log, is then the last one in `X-Forwarded-For` outside of these networks. Without it the header is ignored. Don\'t list networks from which clients connect directly.',
@@ -55,7 +55,12 @@ export const settings = {
   }),
   CP_DOCS_BASE_URL: docsBaseUrl(),
   CP_CORS_ORIGINS: list({ default: [], doc: 'Web origins that may call the API; empty disables CORS.' }),
-  CP_MAX_BODY_BYTES: integer({ default: 1_048_576, min: 1024, unit: 'bytes', doc: 'The largest JSON body.' }),
+  CP_MAX_BODY_BYTES: integer({
+    default: 1_048_576,
+    min: 1024,
+    unit: 'bytes',
+    doc: 'The maximum size of a JSON body.',
+  }),
   CP_IDEMPOTENCY_PENDING_TTL_SECONDS: integer({
     default: 60,
     min: 1,
@@ -83,7 +88,7 @@ export const settings = {
     default: 15_000,
     min: 1,
     unit: 'streams',
-    doc: 'The most open streams of one process; it accepts 18,000 connections in total, if its limit of open files allows them.',
+    doc: 'The maximum number of open streams of one process; it accepts 18,000 connections in total, if its limit of open files allows them.',
   }),
   CP_WORKER_POLL_INTERVAL_SECONDS: integer({
     default: 1,
@@ -109,7 +114,7 @@ export const settings = {
 export type Settings = SettingValues<typeof settings>;
 
 /**
- * Reads the settings and refuses combinations that would only fail later.
+ * Reads the settings and refuses combinations that would otherwise fail only later.
  * @throws Error with one sentence
  */
 export function readCoordinationSettings(env: Readonly<Record<string, string | undefined>>): Settings {

@@ -9,11 +9,11 @@ import { journalIsStable } from '../testing/ledger/journal-writer.ts';
 import { openStream } from '../testing/stream/stream-client.ts';
 import { startWorker } from './worker.ts';
 
-/** The network between a process and its database drops every packet; no connection is closed. */
+/** The network between a process and its database drops every packet without closing any connection. */
 
 let baton: TestCoordination;
 before(async () => {
-  // Longer than any test waits: what a stream gets was announced.
+  // Longer than any test waits: a received event was announced.
   baton = await startCoordination({ CP_WS_POLL_INTERVAL_SECONDS: '600' });
 });
 after(() => baton.close());
@@ -49,7 +49,7 @@ async function until(holds: () => boolean | Promise<boolean>, msMax: number): Pr
   throw new Error(`not within ${msMax} ms`);
 }
 
-test('40 requests on silent connections get 503 in 9 s, and 40 new ones succeed in 5 s of the return', async () => {
+test('40 requests on silent connections get 503 within 9 s, and 40 new ones succeed within 5 s after recovery', async () => {
   await withProxy(async (proxy, closing) => {
     const service = closing(await baton.another({ CP_DATABASE_URL: proxy.url }));
     const forty = (msMax: number) =>
@@ -73,7 +73,7 @@ test('40 requests on silent connections get 503 in 9 s, and 40 new ones succeed 
   });
 });
 
-test('a stream is notified of new events within 5 s of the return of the database', async () => {
+test('a stream is notified of new events within 5 s after the database recovers', async () => {
   await withProxy(async (proxy, closing) => {
     const service = closing(await baton.another({ CP_DATABASE_URL: proxy.url }));
     await journalIsStable(baton.pool);
@@ -83,7 +83,7 @@ test('a stream is notified of new events within 5 s of the return of the databas
     const told = async (title: string) => {
       const heard = stream.events.length;
       await baton.admin.post('/tasks', { title });
-      // A transaction of another test file may hold the journal back for longer than 5 s: all share one PostgreSQL.
+      // A transaction in another test file may delay the journal for longer than 5 s: all share one PostgreSQL.
       await journalIsStable(baton.pool);
       await until(() => stream.events.length > heard, 5000);
     };
@@ -95,7 +95,7 @@ test('a stream is notified of new events within 5 s of the return of the databas
   });
 });
 
-test('the worker works again within 5 s of the return of the database', async () => {
+test('the worker works again within 5 s after the database recovers', async () => {
   await withProxy(async (proxy, closing) => {
     const log = createLog({ name: 'worker', level: 'silent' });
     closing(await startWorker({ env: { ...baton.env, CP_DATABASE_URL: proxy.url }, log }));

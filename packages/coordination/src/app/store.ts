@@ -19,7 +19,7 @@ export interface Store extends Measures {
 /**
  * @param applicationName the name of each connection in the database
  * @param measures the process's metrics, if its parts share them
- * @throws PoolerRefused when a pooler in front of the database doesn't support what the service needs
+ * @throws PoolerRefused if a pooler in front of the database lacks a required feature
  */
 export async function openStore(
   settings: Settings,

@@ -1,10 +1,10 @@
 import { type Statement, sql } from '@baton/kernel/database/sql';
 
 type Sight = Statement<{ sees: boolean }>;
-/** Whether the viewer sees an object; no row if the tenant has no object with this id. */
+/** Whether the viewer sees an object; returns no row if the tenant has no object with this id. */
 export type FindSight = (tenantId: string, viewerId: string, id: string) => Sight;
 
-/** By the path of the objects. */
+/** Keyed by the path of the objects. */
 export const sightOf: Readonly<Record<string, FindSight>> = {
   '/tasks/{ref}': (tenantId, viewerId, id) => sql`
     select sees_workspace(${viewerId}, workspace_id) as sees from tasks where id = ${id} and tenant_id = ${tenantId}`,
@@ -46,7 +46,7 @@ export const sightOf: Readonly<Record<string, FindSight>> = {
     select sees_workspace(${viewerId}, workspace_id) as sees from process_instances where id = ${id} and tenant_id = ${tenantId}`,
   '/context-packs/{id}': (tenantId, viewerId, id) => sql`
     select sees_task(${viewerId}, task_id) as sees from context_packs where id = ${id} and tenant_id = ${tenantId}`,
-  // The key, or key@revision.
+  // The key or key@revision.
   '/agents/{key}': (tenantId, viewerId, ref) => sql`
     select sees_workspace(${viewerId}, workspace_id) as sees from agents
     where tenant_id = ${tenantId} and key = split_part(${ref}, '@', 1)`,

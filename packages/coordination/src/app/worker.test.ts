@@ -21,7 +21,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-test('a full batch runs again at once, a shorter one after the pause', async () => {
+test('a full batch is followed at once by another run, and a shorter one after the pause', async () => {
   const ranAt: number[] = [];
   const begin = (answers: number[], pauseMs: number) =>
     runJobs(
@@ -53,7 +53,7 @@ test('a full batch runs again at once, a shorter one after the pause', async () 
   await short.close();
 });
 
-test('a failing job is logged, waits twice as long each time, and delays no other', async () => {
+test('a failing job is logged, is retried with a doubled pause each time, and delays no other', async () => {
   lines.length = 0;
   let healthyRuns = 0;
   const jobs = runJobs(
@@ -88,7 +88,7 @@ test('the longest backoff is 30 s', async () => {
   assert.equal(lines[0]?.waitMs, 30_000);
 });
 
-test('closing waits for the job under way', async () => {
+test('closing waits for the job in progress', async () => {
   let finished = false;
   const jobs = runJobs(
     [
@@ -109,7 +109,7 @@ test('closing waits for the job under way', async () => {
   assert.equal(finished, true);
 });
 
-test('expired answers are deleted, others are kept', async () => {
+test('expired responses are deleted, others are kept', async () => {
   const keep = (key: string, interval: string) => sql`
     insert into idempotency_keys (tenant_id, key, fingerprint, expires_at)
     values (${baton.tenantId}, ${key}, 'f', now() + ${interval}::interval)`;

@@ -102,10 +102,10 @@ const backoffMsMax = 30_000;
 const unreachableMsMax = 1000;
 
 /**
- * Starts every job of the worker; its only port is for monitoring (CP_WORKER_METRICS_PORT). Nothing becomes incorrect
- * while no worker runs: every use of a lease compares it with the database's clock.
+ * Starts every job of the worker; its only port is for monitoring (CP_WORKER_METRICS_PORT). Correctness doesn't depend
+ * on a running worker: every use of a lease compares it with the database's clock.
  * @param options.env the documented settings (CP_*)
- * @param options.sinks additional sinks besides those of CP_SINKS_FILE
+ * @param options.sinks sinks in addition to those of CP_SINKS_FILE
  * @param options.measures the process's metrics, if its parts share them
  * @throws Error with one sentence for invalid settings
  */

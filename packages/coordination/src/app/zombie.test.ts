@@ -22,9 +22,8 @@ import { makeWorkerTools } from '../testing/sweepers.ts';
 import { endpoints } from './endpoints.ts';
 
 /**
- * An executor that was stopped past its lease and woken again, and believes that the task is still its own. Every
- * endpoint that takes a claim or a run is in one of the two tables below; one that is in neither fails this
- * test.
+ * An executor that was suspended past the end of its lease, is resumed, and still considers the task its own. Every
+ * endpoint that takes a claim or a run is in one of the two tables below; one that is in neither fails this test.
  */
 interface Zombie {
   actor: Worker['actor'];
@@ -32,12 +31,12 @@ interface Zombie {
   task: { id: string };
   claim: { id: string; fencingToken: number };
   run: { id: string };
-  /** A started action. */
+  /** An action that was started. */
   actionId: string;
-  /** A control message that waits for it. */
+  /** A pending control message for it. */
   messageId: string;
   keys: { claimId: string; fencingToken: number };
-  /** The version that the task has now. */
+  /** The current version of the task. */
   version: number;
 }
 
@@ -48,7 +47,7 @@ const underRun =
   ({ actor, run, keys }) =>
     actor.post(`/runs/${run.id}${path}`, { ...body, ...(withKeys && keys) }, newKey());
 
-/** Refused with `stale_claim`, by operation id. */
+/** Refused with `stale_claim`, keyed by operation id. */
 const refusedWrites: Record<string, Write> = {
   updateTask: ({ actor, task, keys, version }) =>
     actor.patch(`/tasks/${task.id}`, { title: 'taken', ...keys }, { 'if-match': `task-${version}` }),
@@ -75,25 +74,26 @@ const refusedWrites: Record<string, Write> = {
 };
 
 /**
- * Endpoints that are not under the claim, with what each does. None of them touches the task or its new holder's claim.
+ * Endpoints that are not under the claim, with the effect of each. None of them affects the task or its new holder's
+ * claim.
  */
 const otherWrites: Record<string, string> = {
   heartbeatClaim: 'refused with the codes of heartbeats: claim_expired, claim_not_active, session_not_active',
   checkClaim: 'changes nothing',
-  getContext: 'reads; what it records is recorded for the holder of the live claim alone',
-  releaseClaim: 'gives the own claim back, which leaves an ended one as it is',
-  reclaimTask: 'takes a new claim, by the rules of :claim',
-  failRun: 'records how the own attempt ended',
-  cancelRun: 'records how the own attempt ended',
+  getContext: 'reads; anything it records is recorded for the holder of the live claim alone',
+  releaseClaim: 'releases the own claim, which leaves a claim that has ended unchanged',
+  reclaimTask: 'acquires a new claim, by the rules of :claim',
+  failRun: 'records the result of the own attempt',
+  cancelRun: 'records the result of the own attempt',
   requestRunCancel: 'requests the own run to stop',
   sendControlMessage: 'is sent to the own run',
-  revokeChildHandleOfRun: 'takes rights from children of the own run',
-  createArtifact: 'records a result; its readers decide who may use it',
-  recordObservation: 'publishes what somebody saw; it changes no task',
-  createTaskComment: 'comments on the task, as everybody may',
-  heartbeatSkillInvocation: 'is under the lease of a call, by a token of its own',
-  completeSkillInvocation: 'is under the lease of a call, by a token of its own',
-  failSkillInvocation: 'is under the lease of a call, by a token of its own',
+  revokeChildHandleOfRun: 'revokes rights of children of the own run',
+  createArtifact: 'records a result; its readers decide whether to use it',
+  recordObservation: 'publishes an observation; it changes no task',
+  createTaskComment: 'comments on the task, as every caller may',
+  heartbeatSkillInvocation: 'is under the lease of an invocation, with a separate token',
+  completeSkillInvocation: 'is under the lease of an invocation, with a separate token',
+  failSkillInvocation: 'is under the lease of an invocation, with a separate token',
 };
 
 let baton: TestCoordination;
@@ -152,7 +152,7 @@ async function makeZombie(): Promise<Zombie> {
   };
 }
 
-/** Everything that a write under the run could have changed. */
+/** All data that a write under the run could have changed. */
 const stateOf = (zombie: Zombie) =>
   baton.pool.row(sql`
     select (select max(sequence)::text from events) as events,
@@ -175,7 +175,7 @@ const stops: Record<string, (zombie: Zombie) => Promise<unknown>> = {
     await endClaimLease(baton, task.id);
     await claimTask(rival, task.id);
   },
-  'it has itself claimed the task again, in another session': async ({ actor, task }) => {
+  'it has claimed the task again itself, in another session': async ({ actor, task }) => {
     await endClaimLease(baton, task.id);
     await claimTask({ actor, sessionId: await openSession(actor) }, task.id);
   },
@@ -184,7 +184,7 @@ const stops: Record<string, (zombie: Zombie) => Promise<unknown>> = {
   'its claim was released by a manager': ({ claim }) => done(baton.admin.post(`/claims/${claim.id}:release`)),
 };
 
-describe('every write of a woken executor is refused with stale_claim and changes nothing', () => {
+describe('every write of a resumed executor is refused with stale_claim and changes nothing', () => {
   for (const [name, stop] of Object.entries(stops))
     test(`when ${name}`, async () => {
       const zombie = await makeZombie();
@@ -199,7 +199,7 @@ describe('every write of a woken executor is refused with stale_claim and change
     });
 });
 
-test('and the same after the new holder has started a run: then its own has ended', async () => {
+test("the same applies after the new holder has started a run, which ends the executor's run", async () => {
   const zombie = await makeZombie();
   await endClaimLease(baton, zombie.task.id);
   const claim = await claimTask(rival, zombie.task.id);
@@ -215,7 +215,7 @@ test('and the same after the new holder has started a run: then its own has ende
   }
 });
 
-test('what a woken executor may still do leaves the task and its new holder alone', async () => {
+test('the permitted calls of a resumed executor do not affect the task and its new holder', async () => {
   const zombie = await makeZombie();
   const { actor, task, claim, run, sessionId } = zombie;
   await endClaimLease(baton, task.id);

@@ -38,15 +38,15 @@ export const errors = {
   ),
   invalid_evidence: invalid(
     'A piece of evidence is malformed.',
-    'Correct `details.field`: name an observation, an artifact or a context pack by id, or an external fact by system, id and URL.',
+    'Correct `details.field`: specify an observation, an artifact or a context pack by id, or an external fact by system, id and URL.',
   ),
   duplicate_evidence: invalid(
     'The same fact is given twice as evidence for one check.',
     'Remove the repetition at `details.field`.',
   ),
   unknown_acceptance_check: invalid(
-    'Evidence names a check that the task does not have.',
-    'Name the key of one of the checks of the task or its type, or leave `check` out.',
+    'Evidence refers to a check that the task does not have.',
+    'Send the key of one of the checks of the task or its type, or omit `check`.',
   ),
   invalid_origin: invalid(
     'The origin is malformed.',
@@ -84,7 +84,7 @@ export const errors = {
   ),
   invalid_artifact_type: invalid(
     'The artifact type is malformed.',
-    'Correct `details.field`: a type has a key, a name, 1 to 50 media types, and a `maxBytes` from 1 on.',
+    'Correct `details.field`: a type has a key, a name, 1 to 50 media types, and a `maxBytes` of at least 1.',
     {
       refused: 'POST /artifact-types {"key":"report","displayName":"Report","mediaTypes":[]}',
       right: 'POST /artifact-types {"key":"report","displayName":"Report","mediaTypes":["application/pdf"]}',

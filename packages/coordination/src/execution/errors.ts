@@ -5,7 +5,7 @@ import { errors as lowerErrors } from '../work/errors.ts';
 /** The error codes of this layer and of those below it: status, when a client receives the code, what to do. */
 export const errors = {
   delegation_required: forbidden(
-    'The caller has no active delegation of that person.',
+    'The caller has no active delegation from that person.',
     'Have the person create a delegation to the agent (`POST /delegations`), or open the session without `onBehalfOf`.',
   ),
   session_owner_mismatch: forbidden(
@@ -14,7 +14,7 @@ export const errors = {
   ),
   run_holder_mismatch: forbidden(
     'The run belongs to another principal.',
-    "Call as the principal that started the run. To stop somebody else's run, use `POST /runs/{id}:request-cancel`.",
+    "Call as the principal that started the run. To stop another principal's run, use `POST /runs/{id}:request-cancel`.",
   ),
   claim_expired: conflict(
     'The lease of the claim has expired.',
@@ -22,7 +22,7 @@ export const errors = {
   ),
   claim_not_active: conflict(
     'The claim was released or taken over.',
-    'Stop working on the task. Claim the task again to continue. `details.status` is how the claim ended.',
+    'Stop working on the task. Claim the task again to continue. `details.status` is the final status of the claim.',
   ),
   claim_not_expired: conflict(
     'The claim is still active, so it cannot be taken over.',
@@ -30,7 +30,7 @@ export const errors = {
   ),
   session_not_active: conflict(
     'The session is closed or stale.',
-    'Open a new session. `details.status` is how this one ended.',
+    'Open a new session. `details.status` is the final status of the old one.',
   ),
   run_already_active: conflict(
     'The task already has a running run.',
@@ -38,7 +38,7 @@ export const errors = {
   ),
   run_not_active: conflict(
     'The run has ended.',
-    'Discard what the run was about to write, and read the run for its outcome. Further work needs a new run.',
+    "Discard the run's pending writes, and read the run for its outcome. Further work needs a new run.",
   ),
   invalid_harness: invalid(
     'The harness type is malformed.',
@@ -62,7 +62,7 @@ export const errors = {
   ),
   control_message_terminal: conflict(
     'The message was already applied, rejected or superseded.',
-    'Nothing: the message is done. `details.status` is its outcome.',
+    'Do nothing: the message is resolved. `details.status` is its outcome.',
   ),
   control_message_version_conflict: conflict(
     'The message has changed: its version is not the expected one.',
@@ -70,11 +70,11 @@ export const errors = {
   ),
   control_message_out_of_order: conflict(
     'An earlier message of the run has not been acknowledged.',
-    'Acknowledge `details.earliestAcceptedId` first; messages are handled in their order.',
+    'Acknowledge `details.earliestAcceptedId` first; messages are handled in order.',
   ),
   invalid_correlation_id: invalid(
     'The correlation id does not have 1 to 128 letters, digits, dots, underscores, colons or hyphens.',
-    'Send an id of your own that names the launch within the run.',
+    'Send an id of your choice that identifies the launch within the run.',
     {
       refused:
         'POST /runs/{id}/child-handles {"correlationId":"write tests","title":"Write tests"}\nIdempotency-Key: launch-1',
@@ -121,7 +121,7 @@ export const errors = {
     'Do the work in this run, or create a task without a launch.',
   ),
   invalid_child_handle_ref: invalid(
-    'The child handle is named by neither an id nor a token.',
+    'The reference to the child handle is neither an id nor a token.',
     'Send the `id` of the handle, or the token that its launch returned.',
   ),
   invalid_child_handle_token: invalid(
@@ -153,16 +153,16 @@ export const errors = {
     'Send `applied`, `rejected` or `superseded`.',
   ),
   unsafe_control_payload: invalid(
-    'The message contains a transcript, credentials or a path of one machine.',
+    'The message contains a transcript, credentials or a machine-specific path.',
     'Remove it from `details.field`; describe the instruction in words.',
   ),
   task_not_runnable: invalid(
     'The task is in a terminal status.',
-    'Start no run. Create a new task if there is further work.',
+    "Don't start a run. Create a new task if there is further work.",
   ),
   invalid_budget: invalid(
     'A budget is not a positive number, is larger than 2147483647, or has an unknown currency.',
-    'Correct `details.field`: a whole number from 1 on, and an ISO 4217 code for `currency`.',
+    'Correct `details.field`: a whole number of at least 1, and an ISO 4217 code for `currency`.',
     {
       refused: 'POST /tasks/{ref}:start-run {"claimId":"<claimId>","fencingToken":7,"maxActions":0}',
       right: 'POST /tasks/{ref}:start-run {"claimId":"<claimId>","fencingToken":7,"maxActions":200}',
@@ -173,7 +173,7 @@ export const errors = {
     'Leave out `details.section`.',
   ),
   invalid_fallback_attempt: invalid(
-    'A fallback does not name a model with a higher attempt than the active one.',
+    'A fallback does not declare a model with a higher attempt than the active one.',
     'Send `model.attempt` above `details.activeAttempt`.',
   ),
   invalid_handoff: invalid(
@@ -185,8 +185,8 @@ export const errors = {
     },
   ),
   unsafe_handoff_payload: invalid(
-    'The handoff contains a transcript, credentials or a path of one machine.',
-    'Remove what `details` names: the next executor runs on another machine. Refer to files by artifacts or commits.',
+    'The handoff contains a transcript, credentials or a machine-specific path.',
+    'Remove the content described in `details`: the next executor runs on another machine. Refer to files by artifacts or commits.',
   ),
   invalid_checkpoint: invalid(
     'The kind of the checkpoint does not have 1 to 100 characters.',
@@ -197,7 +197,7 @@ export const errors = {
     },
   ),
   invalid_action: invalid(
-    'The name of the action does not have 1 to 200 characters, or its cost has an unknown or another currency.',
+    'The name of the action does not have 1 to 200 characters, or its cost has an unknown or wrong currency.',
     'Correct `details.field`. A run has one currency: that of its budget, or of its first cost.',
     {
       refused: 'POST /runs/{id}/actions {"action":"build","usage":{"costMicros":1200,"currency":"euro"}}',
@@ -206,26 +206,26 @@ export const errors = {
   ),
   action_already_finished: conflict(
     'The action is already finished.',
-    'Nothing, if `details.status` is the outcome that you report; otherwise record a new action.',
+    'Do nothing if `details.status` is the outcome that you report; otherwise record a new action.',
   ),
   budget_exceeded: conflict(
     'The run has used up one of its budgets.',
-    'End the run with `:fail` or `:suspend`; a new run can have a larger budget. `details.budget` names the one that is used up.',
+    'End the run with `:fail` or `:suspend`; a new run can have a larger budget. `details.budget` is the exhausted one.',
   ),
   run_cancel_requested: conflict(
     'The executor has accepted a request to cancel the run.',
-    'Start no new actions; end the run with `:cancel`.',
+    "Don't start new actions; end the run with `:cancel`.",
   ),
   tool_not_authorized: forbidden(
     'The caller may not use this skill.',
     'Have an administrator assign the skill to the principal, or allow its protocol in the governance of the project.',
   ),
   agent_revision_required: invalid(
-    'An agent of the registry must name the revision that it runs.',
+    'A registered agent must specify the revision that it runs.',
     'Send `agentRevisionId`; `GET /agents/me` returns the current one.',
   ),
   agent_revision_mismatch: invalid(
-    'The agent revision is not one of the caller.',
+    "The agent revision does not belong to the caller's agent.",
     'Send the id of a revision of your own agent (`GET /agents/me`).',
   ),
   ...lowerErrors,

@@ -3,7 +3,7 @@ import type { QueuePosition } from '../service/queue-walk.ts';
 import type { EndingRow, SessionRow } from './lease-rows.ts';
 import type { Batch } from './release.sql.ts';
 
-/** Locks the session and closes it; no row when it is already closed. A stale session keeps its end. */
+/** Locks the session and closes it; returns no row if it is already closed. A stale session keeps its end. */
 export function updateSessionToClosed(tenantId: string, sessionId: string) {
   return sql<SessionRow>`
     update sessions set status = 'closed', ended_at = coalesce(ended_at, now())
@@ -11,7 +11,7 @@ export function updateSessionToClosed(tenantId: string, sessionId: string) {
     returning *`;
 }
 
-/** Locks the session and marks it as stale; no row when its lease is live, or it was marked before. */
+/** Locks the session and marks it as stale; returns no row if its lease is live, or it was marked before. */
 export function updateSessionToStale(tenantId: string, sessionId: string) {
   return sql<SessionRow>`
     update sessions set status = 'stale', ended_at = clock_timestamp()
@@ -19,7 +19,7 @@ export function updateSessionToStale(tenantId: string, sessionId: string) {
     returning *`;
 }
 
-/** Takes the session's lock exclusively, without waiting; no row when another command uses the session. */
+/** Takes the session's lock exclusively, without waiting; returns no row if another command uses the session. */
 export function tryLockSession(tenantId: string, sessionId: string) {
   return sql<{ id: string }>`
     with free as materialized (
@@ -55,7 +55,7 @@ export function findEndings([acknowledgedAt, id]: QueuePosition, rowsMax: number
     order by acknowledged_at, id limit ${rowsMax}`;
 }
 
-/** No row when another worker has it, or when it is done. */
+/** Locks an ending; returns no row if another worker has locked it or it is done. */
 export function tryLockEnding(tenantId: string, endingId: string) {
   return sql<EndingRow>`
     select * from endings where id = ${endingId} and tenant_id = ${tenantId} for update skip locked`;

@@ -31,10 +31,11 @@ interface FirstClaims {
 }
 
 /**
- * Closes a session and releases its claims. The caller holds the session's lock exclusively, so no claim is made
+ * Closes a session and releases its claims. The caller holds the session's lock exclusively, so no claim can be made
  * meanwhile.
- * @param reason of a close without a request (`principal_disabled`, `delegation_ended`), also for the released claims
- * @returns undefined when it was closed before; then nothing is written
+ * @param reason the reason for a close without a request (`principal_disabled`, `delegation_ended`), also for the
+ * released claims
+ * @returns undefined if it was already closed; in that case, nothing is written
  */
 export async function endSession(
   context: Context,
@@ -97,8 +98,8 @@ async function releaseFirst(
 }
 
 /**
- * Marks a session whose lease has expired as stale, unless others use it at this moment.
- * @returns as `expireSession`
+ * Marks a session whose lease has expired as stale, unless another command is using it.
+ * @returns the same as `expireSession`
  */
 export async function expireFreeSession(
   context: Context,

@@ -24,9 +24,7 @@ import {
 } from './release.sql.ts';
 import { releaseClaims } from './release.ts';
 
-/**
- * Why all of a principal's work ends, for the events: it was disabled, or retired as a registry agent.
- */
+/** The reason, for the events, why all work of a principal ends: it was disabled, or retired as a registry agent. */
 export type EndOfPrincipal = 'principal_disabled' | 'agent_retired';
 const endsOfPrincipals: readonly string[] = [
   'principal_disabled',
@@ -36,7 +34,7 @@ const endsOfPrincipals: readonly string[] = [
 /** The endings of one round of a worker. */
 export const findDueEndings = (after: QueuePosition) => findEndings(after, endingBatchMax);
 
-/** One of the sessions or claims that an ending is to end. */
+/** A session or claim that an ending must end. */
 export interface EndingPart {
   readonly kind: 'session' | 'claim';
   readonly id: string;
@@ -107,7 +105,7 @@ async function releaseFor(
   return released.length;
 }
 
-/** The sessions and claims of an ending's batch, so that after its failure each can be tried alone; changes nothing. */
+/** The sessions and claims of an ending's batch, so that after its failure each can be tried alone; read-only. */
 export async function findEndingParts(
   { db, tenantId }: Context,
   endingId: string,
@@ -133,7 +131,7 @@ export async function findEndingParts(
 /**
  * Ends one session or claim of an ending; the claims of a session become an ending of their own, because one of them
  * may be the cause of the failure.
- * @returns 1, or 0 when others have it locked or it has ended
+ * @returns 1, or 0 if another transaction has locked it or it has ended
  */
 export async function endPart(context: Context, endingId: string, { kind, id }: EndingPart): Promise<number> {
   const { db, tenantId } = context;
@@ -144,7 +142,7 @@ export async function endPart(context: Context, endingId: string, { kind, id }: 
   return (await endSession(context, id, ending.reason, { claimsMax: 0 })) === undefined ? 0 : 1;
 }
 
-/** Whether anything is left that another transaction has locked. */
+/** Whether rows remain that another transaction has locked. */
 async function hasMore({ db, tenantId }: Context, ending: EndingRow): Promise<boolean> {
   if (ending.session_id !== null)
     return ((await db.row(countActiveClaimsOfSession(tenantId, ending.session_id)))?.count ?? 0) > 0;

@@ -13,7 +13,7 @@ export const errors = {
     'Stop working on the task: the lease expired or was released, and another principal may hold it. Read the task, and claim it again before you write.',
   ),
   task_claimed: conflict(
-    'The task is claimed, so a change needs the claim.',
+    'The task is claimed, so a change requires the claim.',
     'Send `claimId` and `fencingToken` if you hold the claim; otherwise wait until it ends (`details.expiresAt`).',
     {
       refused: 'POST /tasks/{ref}:complete {}\nIf-Match: "task-3"',
@@ -21,7 +21,7 @@ export const errors = {
     },
   ),
   child_grant_exceeded: forbidden(
-    'The grant of the launched run does not cover this.',
+    'The grant of the launched run does not cover this request.',
     'Stay within the grant. The parent run can launch another child with `details.required`.',
   ),
   child_handle_revoked: conflict(
@@ -41,8 +41,8 @@ export const errors = {
     'Shorten `details.field` to the limit in `details`, and pass large results as artifacts.',
   ),
   unsafe_child_result: invalid(
-    'The result of a launched run contains a transcript, credentials or a path of one machine.',
-    'Remove what `details` names; pass files as artifacts.',
+    'The result of a launched run contains a transcript, credentials or a machine-specific path.',
+    'Remove the content described in `details`; pass files as artifacts.',
   ),
   session_expired: conflict(
     'The lease of the session has expired.',
@@ -50,7 +50,7 @@ export const errors = {
   ),
   invalid_ttl: invalid(
     '`ttlSeconds` is out of range.',
-    'Send between `details.min` and `details.max` seconds, and renew the lease by heartbeats instead of a longer one.',
+    'Send between `details.min` and `details.max` seconds, and renew the lease with heartbeats.',
     {
       refused: 'POST /tasks/{ref}:claim {"sessionId":"<sessionId>","ttlSeconds":5}',
       right: 'POST /tasks/{ref}:claim {"sessionId":"<sessionId>","ttlSeconds":300}',

@@ -33,7 +33,7 @@ export async function failRunsOfClaims(
   return runs.length;
 }
 
-/** Writes the event of a failed run; the reason without text in the form of a secret. */
+/** Writes the event of a failed run. Text in the reason that resembles a secret is removed. */
 export function noteFailed(context: Context, run: EndedRunRow, reason: string): void {
   emit(
     context,

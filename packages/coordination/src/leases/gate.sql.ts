@@ -11,8 +11,8 @@ export type GateRow = Pick<RowOf<Tables['tasks']>, 'claim_epoch'> & { delegation
 
 /**
  * Reads the claim that a write must present, after the task was locked: a claim can't end or change its holder under
- * that lock. The lease is compared with the current time, not with the transaction's start: the lock may have been
- * awaited.
+ * that lock. The lease is compared with the current time, not with the transaction's start, because the command may
+ * have waited for the lock.
  */
 export function findGate(tenantId: string, taskId: string) {
   return sql<GateRow>`

@@ -18,8 +18,8 @@ export const claimGateEvents = [claimReleased, sessionClosed];
 
 /**
  * Accepts a write only from the holder of the task's live claim, with its id and current fencing token, or on a task
- * without a claim. The task must be locked, and nothing may be written before: one refusal commits what this function
- * writes. See docs/reference/claims.md#claim-gate.
+ * without a claim. The task must be locked, and the caller must not have written anything: one refusal commits what
+ * this function writes. See docs/reference/claims.md#claim-gate.
  * @param options.claimRequired whether a task without a claim is refused too
  * @returns the live claim, or undefined on a task without one
  * @throws Refusal `stale_claim`, `task_claimed`, `claim_holder_mismatch`
@@ -48,8 +48,8 @@ export async function passClaimGate(
 }
 
 /**
- * The claim that protects a task now; undefined without one. Callers that rely on it must lock the task first. It
- * writes nothing.
+ * The claim that protects a task now; undefined without one. Callers that rely on it must lock the task first.
+ * Read-only.
  */
 export async function findLiveClaim(
   { db, tenantId }: Context,

@@ -9,5 +9,5 @@ export function leaseBounds(settings: Settings, kind: 'CP_SESSION' | 'CP_CLAIM')
   };
 }
 
-/** The maximum number of sessions, and the most claims, that one transaction ends. */
+/** The maximum number of sessions, and of claims, that one transaction ends. */
 export const endingBatchMax = 100;

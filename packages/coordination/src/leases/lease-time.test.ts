@@ -18,8 +18,8 @@ import {
 import { until } from '../testing/wait-until.ts';
 
 // A lease is compared with the database's clock after the locks are held (docs/reference/claims.md#leases): a command
-// that waited for a row uses the time of getting it. Another connection holds the row here and changes nothing in it:
-// PostgreSQL then continues without evaluating the conditions again.
+// that waited for a row uses the time at which it locked the row. Here, another connection holds the row without
+// changing it: PostgreSQL then continues without evaluating the conditions again.
 
 let baton: TestCoordination;
 let worker: Worker;
@@ -40,7 +40,7 @@ const lockOf = {
   principal: (id: string) => sql<object>`select pg_advisory_xact_lock(principal_lock(${id}))`,
 };
 
-/** Sends while another connection holds a row, and lets the row go when `isTime`. */
+/** Sends requests while another connection holds a row, and releases the row once `isTime` returns true. */
 async function whileHeld<T>(
   row: Statement<object>,
   send: () => Promise<T>[],
@@ -62,7 +62,7 @@ async function whileHeld<T>(
 
 /** Half of the calls carry an Idempotency-Key: those are one transaction from the start. */
 const keyed = () => ({ 'idempotency-key': `key ${(keys += 1)}` });
-/** How long a command waits for its row, and the length of a lease that expires meanwhile. */
+/** The time that a command waits for its row, and the length of a lease that expires meanwhile. */
 const waitMs = byDepth(300, 1100);
 const leaseOver = (claimId: string) => async () =>
   (await baton.pool.row(
@@ -106,7 +106,7 @@ for (const headers of [() => ({}), keyed]) {
     await claimTask(rival, task.id);
   });
 
-  test(`a heartbeat${how} that waited gives the whole lease from when it got the task`, async () => {
+  test(`a heartbeat${how} that waited grants the whole lease from the time at which it locked the task`, async () => {
     const { task, claim } = await held();
     const beat = () => [worker.actor.post(`/claims/${claim.id}:heartbeat`, { ttlSeconds: 2 }, headers())];
     const { answers, freedAt } = await whileHeld(lockOf.task(task.id), beat, afterAWait());

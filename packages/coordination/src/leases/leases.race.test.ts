@@ -21,7 +21,8 @@ import {
 import { finishAllEndings } from '../testing/sweepers.ts';
 import { untilBlockedBy } from '../testing/wait-until.ts';
 
-// Two requests that meet: in either order, the result is one that a sequential execution could have produced.
+// Tests pairs of concurrent requests: the result must be one that a sequential execution, in either order, could
+// produce.
 let baton: TestCoordination;
 let worker: Worker;
 let rivals: Worker[];
@@ -153,7 +154,7 @@ test('heartbeats of a claim and of its session while the session closes leave ne
   }
 });
 
-test('simultaneous heartbeats that find their session over record it once', async () => {
+test('simultaneous heartbeats that find their session expired record its end once', async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const sessionId = await openSession(worker.actor);
     const { claim } = await held({ ...worker, sessionId });
@@ -167,7 +168,7 @@ test('simultaneous heartbeats that find their session over record it once', asyn
   }
 });
 
-test('touches of a session whose delegation has ended close it once', async () => {
+test('concurrent uses of a session whose delegation has ended close it once', async () => {
   const human = await baton.actor({ kind: 'human' });
   for (let round = 0; round < byDepth(10, 200); round += 1) {
     const delegationId = await delegate(human, worker.actor, baton);
@@ -181,7 +182,7 @@ test('touches of a session whose delegation has ended close it once', async () =
       claimBy({ ...worker, sessionId }, free.id),
     ]);
     for (const answer of answers) assert.equal(answer.status, 409, JSON.stringify(answer.body));
-    // Those that met the session under a task's lock don't wait for it: one touch more ends it for certain.
+    // Commands that use the session under a task's lock don't wait for it; one more heartbeat is certain to end it.
     await worker.actor.post(`/sessions/${sessionId}:heartbeat`);
     const types = (await eventsOf(baton, sessionId)).map(({ type }) => type);
     assert.deepEqual(types, ['session.opened', 'session.closed']);
@@ -201,7 +202,7 @@ test('disabling a principal while it claims, heartbeats and starts runs leaves i
       doomed.actor.post('/sessions', { clientName: 'late' }),
     ]);
     assert.equal(disable.status, 200, JSON.stringify(disable.body));
-    // 503: a disable ends the connection of a command that it waited 600 ms for.
+    // 503, because a disable terminates the connection of a command after waiting 600 ms for it.
     for (const answer of answers) assert.ok([200, 201, 401, 403, 409, 503].includes(answer.status));
     const principal = doomed.actor.principalId;
     await finishAllEndings(baton);
@@ -271,7 +272,7 @@ test('a start of a run at the instant of a take-over belongs to the old claim or
   }
 });
 
-test('a run ends once, however many end it at once', async () => {
+test('a run ends once, however many requests end it concurrently', async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const { run } = await running();
     const end = (verb: string, by = worker.actor) => by.post(`/runs/${run.id}:${verb}`);
@@ -286,7 +287,7 @@ test('a run ends once, however many end it at once', async () => {
   }
 });
 
-test('claims of tasks that wait for each other, and their completions, overtake no blocker', async () => {
+test('a task is never claimed before the completion of its blocker, even in a race of the two', async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const [first, second] = [await makeTask(baton), await makeTask(baton)];
     await done(

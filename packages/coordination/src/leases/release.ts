@@ -7,7 +7,7 @@ import { type ReleasedClaimRow, updateClaimsToReleased } from './release.sql.ts'
 
 export type { ReleasedClaimRow };
 
-/** The reason of a release after the session's lease has expired. */
+/** The release reason for claims of a session whose lease has expired. */
 export const sessionExpiry = 'session_expired';
 
 export interface Release {
@@ -37,7 +37,9 @@ export async function releaseClaims(
   return released;
 }
 
-/** The same without the events, for a command that writes others before them: `noteReleased` must follow for each. */
+/**
+ * The same without the events, for a command that writes other events first: it must then call `noteReleased` for each.
+ */
 export async function endClaims(
   { db, tenantId }: Context,
   claimIds: readonly string[],

@@ -43,7 +43,7 @@ export const settings = {
   }),
   CP_DELEGATION_NARROWS: flag({
     default: false,
-    doc: "Whether an agent's writes in a session for a person also need the right in their delegation, if it lists any.",
+    doc: "Whether an agent's writes in a session for a person also require the right in their delegation, if it lists any.",
   }),
   ...lowerSettings,
 };

@@ -5,15 +5,15 @@ import { errors as lowerErrors } from '../service/errors.ts';
 /** The codes of this layer and of those below it. */
 export const errors = {
   unsupported_cursor_version: invalid(
-    'The cursor has a format of another version.',
+    'The cursor has the format of another version of the service.',
     'Use a cursor that this release returned, or start again without one.',
   ),
   cursor_below_journal_floor: invalid(
     'The cursor points into history that has been removed.',
-    'Continue from `details.floorCursor`, and read the current state of what you track: the events between are lost.',
+    'Continue from `details.floorCursor`, and read the current state of the objects that you track: the events in between are lost.',
   ),
   cursor_must_not_advance: invalid(
-    'The cursor of a consumer can only be set back.',
+    'The cursor of a consumer can only be moved back.',
     'Send an earlier cursor, or none to start at the beginning.',
   ),
   cursor_from_other_history: gone(
@@ -31,7 +31,7 @@ export const errors = {
   ),
   invalid_event_type_filter: invalid(
     'A type filter is malformed, or there are more than 20.',
-    'Send at most 20 event types or prefixes: `task.`, `run.started`.',
+    'Send at most 20 event types or prefixes, such as `task.` or `run.started`.',
     { refused: 'GET /events?types=Task*', right: 'GET /events?types=task.created,claim' },
   ),
   ...lowerErrors,

@@ -5,8 +5,8 @@ import { beginPart, keepPart, undoPart } from './savepoint.sql.ts';
 
 /**
  * Runs a part of a command whose failure rolls back its own writes, including its events, and nothing before it. The
- * command continues in the same transaction. Only an unreachable store, and errors that repeat the whole command, are
- * thrown. The two statements around the part are pipelined with others: they cost no round trip.
+ * command continues in the same transaction. Only an unreachable store, and errors after which the whole command is
+ * retried, are thrown. The two statements around the part are pipelined with others: they cost no round trip.
  * @param instead the result after a failure that was rolled back
  */
 export async function undoOnFailure<T>(

@@ -10,7 +10,7 @@ export const settings = {
   }),
   CP_OUTBOX_ENABLED: flag({
     default: true,
-    doc: 'Whether events are also written to the outbox for delivery to sinks. Without CP_SINKS_FILE nothing needs that, and false saves a row per event.',
+    doc: 'Whether events are also written to the outbox for delivery to sinks. Without CP_SINKS_FILE this is unnecessary, and false saves a row per event.',
   }),
   CP_OUTBOX_BATCH_SIZE: integer({
     default: 50,
@@ -35,7 +35,7 @@ export const settings = {
     default: 2,
     min: 1,
     unit: seconds,
-    doc: 'The first delay after a failed delivery; it doubles.',
+    doc: 'The first delay after a failed delivery; it doubles with each further failure.',
   }),
   CP_OUTBOX_BACKOFF_MAX_SECONDS: integer({
     default: 300,
@@ -48,13 +48,13 @@ export const settings = {
     min: 1,
     max: 31_536_000,
     unit: seconds,
-    doc: 'How long the record of a dropped delivery is stored; until then a repeated drop is a no-op.',
+    doc: 'The time for which the record of a dropped delivery is stored; until then a repeated drop is a no-op.',
   }),
   CP_JOURNAL_RETENTION_MIN_AGE_SECONDS: integer({
     default: 2_592_000,
     max: 100_000_000_000,
     unit: seconds,
-    doc: 'The minimum age at which an event may be archived or pruned, unless the request gives another.',
+    doc: 'The minimum age at which an event may be archived or pruned, unless the request specifies another.',
   }),
   CP_JOURNAL_ARCHIVE_INTERVAL_SECONDS: integer({
     default: 0,

@@ -6,7 +6,7 @@ import type { ErrorCode } from './errors.ts';
 import type { MemoryGateway } from './gateway/gateway.ts';
 import type { Settings } from './settings.ts';
 
-/** The context of a handler of this layer. */
+/** The context of this layer's handlers. */
 export interface Context extends LowerContext {
   readonly settings: Settings;
   /** Undefined without a configured memory service. */

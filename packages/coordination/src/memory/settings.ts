@@ -56,7 +56,7 @@ export const settings = {
     min: 1,
     max: 60,
     unit: seconds,
-    doc: 'Timeout of a request for knowledge to the memory service; a truncated call is aborted one second later.',
+    doc: 'Timeout of a knowledge request to the memory service; a call that exceeds it is aborted one second later.',
   }),
   CP_CONTEXT_DEFAULT_MAX_TOKENS: integer({
     default: 8000,

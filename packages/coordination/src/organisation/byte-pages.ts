@@ -1,7 +1,7 @@
 import type { ItemPage } from '@baton/kernel/database/list';
 import type { Page } from '@baton/kernel/http/paging';
 
-/** Size limit of one response's items as JSON; the remaining items follow by cursor. */
+/** The maximum size of the items in one response, as JSON; the cursor leads to the remaining items. */
 const pageBytesMax = 4_194_304;
 
 /**

@@ -4,7 +4,7 @@ import type { Auth } from '../service/auth.ts';
 import type { Permission } from '../service/permissions.ts';
 import type { ErrorCode } from './errors.ts';
 
-/** The context of a handler of this layer. */
+/** The context of this layer's handlers. */
 export type Context = LowerContext;
 
 /** Declares an operation of this layer; see `EndpointSpec` for its fields. */

@@ -4,7 +4,7 @@ import { checkDocument, refuseSecretKeys } from '../service/documents.ts';
 import { fail } from './errors.ts';
 
 /**
- * Validates custom fields: first their form, then the schema of the type, then keys that are named like secrets.
+ * Validates custom fields: first their form, then the type's schema, then keys that are named like secrets.
  * @param schema as it was stored
  * @throws Refusal `invalid_document`, `payload_too_large`, `payload_too_deep`, `custom_fields_invalid`,
  * `secret_material_rejected`

@@ -22,7 +22,7 @@ export const PackageFilter = z
   .optional()
   .describe('Only objects that this package installed.');
 
-/** Maximum number of packages of a tenant. */
+/** The maximum number of packages per tenant. */
 export const packagesMax = 1000;
 
 export const PackageKey = z

@@ -5,7 +5,7 @@ import type { Permission } from '../service/permissions.ts';
 import type { ErrorCode } from './errors.ts';
 import type { Settings } from './settings.ts';
 
-/** The dependencies of a handler of this layer. */
+/** The dependencies of this layer's handlers. */
 export interface Context extends LowerContext {
   readonly settings: Settings;
 }

@@ -17,7 +17,7 @@ export const errors = {
     'Use the instance `details.instanceId`, or start another one under a different key.',
   ),
   process_definition_unusable: conflict(
-    'The agent of the process is not linked to an identity (PUT /agents/{key}/identity), or cannot act.',
+    "The process's agent is not linked to an identity (PUT /agents/{key}/identity), or cannot act.",
     'Link the agent `details.agent` to an identity, or enable it, then start the instance again.',
   ),
   catalog_key_busy: unavailable(

@@ -17,14 +17,18 @@ export const settings = {
     min: 86_400,
     max: 315_360_000,
     unit: seconds,
-    doc: 'Retention of an instance of a process after its end, with its journal. An instance with unclosed objects is kept until they are closed.',
+    doc:
+      'How long an instance of a process is kept after its end, with its journal. An instance with unclosed objects ' +
+      'is kept until they are closed.',
   }),
   CP_CEL_COST_LIMIT: integer({
     default: 10_000,
     min: 100,
     max: 1_000_000,
     unit: 'steps',
-    doc: 'Cost limit of one expression of a process, in steps of at most 5 microseconds; beyond it, evaluation ends with `expression_cost_exceeded`.',
+    doc:
+      'The cost limit for one expression in a process, in steps of at most 5 microseconds; beyond it, evaluation ' +
+      'ends with `expression_cost_exceeded`.',
   }),
   ...lowerSettings,
 };

@@ -5,7 +5,7 @@ import { errors as lowerErrors } from '../memory/errors.ts';
 /** The codes of this layer and of those below it. */
 export const errors = {
   invalid_tool_query: invalid(
-    'The query for tools has more than 200 characters or 8 words.',
+    'The tool query has more than 200 characters or 8 words.',
     'Search for fewer words.',
   ),
   invalid_tool_schema: invalid(

@@ -7,7 +7,7 @@ export interface ContentName {
   readonly id: string;
 }
 
-/** The identity of an object's bytes. */
+/** What identifies an object's bytes. */
 export interface ContentFacts {
   readonly sizeBytes: number;
   /** 64 hexadecimal digits. */
@@ -15,8 +15,8 @@ export interface ContentFacts {
 }
 
 /**
- * The store of artifacts' bytes: a folder, or an S3-compatible store. Each object is written once under a unique name,
- * so writes and deletions never conflict.
+ * The store for artifact contents: a folder, or an S3-compatible store. Each object is written once under a unique
+ * name, so writes and deletions never conflict.
  */
 export interface ContentStore {
   /**

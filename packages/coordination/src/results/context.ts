@@ -6,7 +6,7 @@ import type { ContentStore } from './content-store.ts';
 import type { ErrorCode } from './errors.ts';
 import type { Settings } from './settings.ts';
 
-/** The context of a handler of this layer. */
+/** The context of this layer's handlers. */
 export interface Context extends LowerContext {
   readonly settings: Settings;
   /** Undefined if no content store is configured. */

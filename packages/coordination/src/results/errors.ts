@@ -87,8 +87,8 @@ export const errors = {
     },
   ),
   approval_precondition_failed: conflict(
-    'A precondition of the approval is not fulfilled.',
-    'Establish each condition in `details.failed`, or reject the approval.',
+    'A precondition of the approval is not met.',
+    'Make each condition in `details.failed` true, or reject the approval.',
   ),
   outcome_not_replayable: conflict(
     'The outcome of the decision was executed, is in progress, or is empty.',
@@ -107,7 +107,7 @@ export const errors = {
     },
   ),
   idempotency_key_reuse: conflict(
-    'The key was used for another call of a skill.',
+    'The key was already used for another skill call.',
     'Send a new `idempotencyKey` for each call, and the same one only to retry it.',
   ),
   invalid_skill_inputs: badRequest(
@@ -127,11 +127,11 @@ export const errors = {
     'Read its result with `GET /skill-invocations/{id}`; an ended call cannot be cancelled.',
   ),
   stale_invocation_lease: conflict(
-    'The fencing token no longer holds the lease of the call.',
+    "The fencing token is no longer that of the call's lease.",
     'Stop working on the call and discard its result: another executor may have claimed it.',
   ),
   invalid_executor_endpoint: invalid(
-    'The endpoint of an executor is not an origin.',
+    "An executor's `httpOrigins` contains a value that is not an origin.",
     'Send scheme, host and port only.',
     {
       refused:
@@ -158,7 +158,7 @@ export const errors = {
   ),
   skill_side_effect_not_authorized: forbidden(
     'The external effects of the skill are not authorized.',
-    'Request an approval as a gate on the task, and send its `approvalId` once it is approved.',
+    'Request an approval with a gate on the task, and send its `approvalId` once it is approved.',
   ),
   approval_already_used: conflict(
     'The approval has already allowed a call of this skill version.',

@@ -8,7 +8,7 @@ export const settings = {
   CP_ARTIFACT_FOLDER: text({
     default: '',
     doc:
-      "The folder of artifacts' bytes; without it and without CP_S3_ENDPOINT_URL, no bytes can be stored. All " +
+      'The folder for artifact contents; without it and without CP_S3_ENDPOINT_URL, no contents can be stored. All ' +
       'processes need the same folder. The default run uses `contents` in BATON_HOME.',
   }),
   CP_ARTIFACT_MAX_BYTES: integer({
@@ -22,7 +22,7 @@ export const settings = {
     min: 1,
     max: 31_536_000,
     unit: seconds,
-    doc: 'Lifetime of uploaded bytes that no artifact references.',
+    doc: 'How long uploaded bytes that no artifact references are kept.',
   }),
   CP_S3_ENDPOINT_URL: text({
     default: '',
@@ -32,7 +32,7 @@ export const settings = {
       'moved between the two.',
   }),
   CP_S3_BUCKET: text({ default: 'artifacts', doc: 'The bucket in the S3-compatible store; it must exist.' }),
-  CP_S3_REGION: text({ default: 'us-east-1', doc: 'The region for which requests are signed.' }),
+  CP_S3_REGION: text({ default: 'us-east-1', doc: 'The region that requests are signed for.' }),
   CP_S3_ACCESS_KEY_ID: text({ default: '', doc: 'The access key with which requests are signed.' }),
   CP_S3_SECRET_ACCESS_KEY: text({ default: '', doc: 'Its secret.', secret: true }),
   CP_S3_CONNECT_TIMEOUT_SECONDS: integer({
@@ -40,14 +40,14 @@ export const settings = {
     min: 1,
     max: 600,
     unit: seconds,
-    doc: 'Timeout for a connection to the S3-compatible store.',
+    doc: 'Timeout for connecting to the S3-compatible store.',
   }),
   CP_S3_READ_TIMEOUT_SECONDS: integer({
     default: 60,
     min: 1,
     max: 600,
     unit: seconds,
-    doc: 'Timeout without data from the S3-compatible store during a request.',
+    doc: 'How long a request to the S3-compatible store may go without data.',
   }),
   CP_APPROVAL_OUTCOME_DEFER_SECONDS: integer({
     default: 15,
@@ -61,7 +61,7 @@ export const settings = {
     min: 1,
     max: 31_536_000,
     unit: seconds,
-    doc: 'Timeout of a call of a skill in the outcome of an approval.',
+    doc: 'Timeout of a skill call in the outcome of an approval.',
   }),
   CP_VERIFICATION_CHECK_SECONDS: integer({
     default: 15,
@@ -75,7 +75,7 @@ export const settings = {
     min: 1,
     max: 31_536_000,
     unit: seconds,
-    doc: 'Timeout of a call of a skill that verifies a check.',
+    doc: 'Timeout of a call to a skill that verifies a check.',
   }),
   CP_VERIFICATION_EXTERNAL_TIMEOUT_SECONDS: integer({
     default: 86_400,
@@ -90,8 +90,8 @@ export const settings = {
     max: 1_000_000,
     unit: 'calls',
     doc:
-      'Maximum number of pending calls of skills per tenant; the next one is refused with 429. Concurrent ' +
-      'requests may exceed the limit by their number.',
+      'Maximum number of pending skill calls per tenant; the next one is refused with 429. Concurrent requests may ' +
+      'exceed the limit by their number.',
   }),
   CP_SKILL_INVOCATIONS_RETENTION_SECONDS: integer({
     default: 2_592_000,
@@ -99,20 +99,20 @@ export const settings = {
     max: 315_360_000,
     unit: seconds,
     doc:
-      'Retention of a call of a skill after its end, with its inputs and its output; its idempotencyKey ' +
-      'remains valid for the same time. A call that an approval permitted is stored as long as the approval.',
+      'How long a skill call is kept after its end, with its inputs and its output; its idempotencyKey remains ' +
+      'valid for the same time. A call that an approval permitted is stored as long as the approval.',
   }),
   CP_IDEMPOTENCY_TTL_SECONDS: integer({
     default: 86_400,
     min: 1,
     unit: seconds,
-    doc: 'Retention of a response under its idempotency key.',
+    doc: 'How long a response is kept under its idempotency key.',
   }),
   CP_IDEMPOTENCY_WAIT_TIMEOUT_SECONDS: integer({
     default: 10,
     min: 1,
     unit: seconds,
-    doc: 'Maximum time that a concurrent duplicate waits for the first request.',
+    doc: 'How long a concurrent duplicate waits for the first request at most.',
   }),
   ...lowerSettings,
 };

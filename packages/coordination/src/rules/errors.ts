@@ -5,7 +5,7 @@ import { errors as lowerErrors } from '../registry/errors.ts';
 /** The codes of this layer and of those below it. */
 export const errors = {
   invalid_rule: invalid(
-    'The tenant has as many enabled rules as allowed, or the identity of the rule is malformed.',
+    "The tenant has reached the maximum number of enabled rules, or the rule's `identity` is malformed.",
     'Disable a rule that is no longer needed, or correct `details.field`.',
   ),
   invalid_rule_trigger: invalid(

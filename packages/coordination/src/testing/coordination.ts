@@ -18,6 +18,7 @@ import { enterEpoch } from '../ledger/epoch/epoch.ts';
 import { type Permission, permissionNames } from '../service/permissions.ts';
 import { findUndeclaredEvents } from './app/event-catalog.ts';
 import { startIssuer, type TestIssuer } from './issuer.ts';
+import { journalWaitMsMax } from './ledger/journal-writer.ts';
 
 export interface Answer {
   status: number;
@@ -99,9 +100,9 @@ export async function startCoordination(settings: Record<string, string> = {}): 
     applicationName: 'test',
     statementTimeoutMs: 30_000,
     lockTimeoutMs: 30_000,
-    idleInTransactionTimeoutMs: 60_000,
-    // A test may wait inside a transaction up to the timeout of `until`.
-    transactionTimeoutMs: 60_000,
+    // A test may wait inside a transaction for as long as the journal is held back by other databases of the cluster.
+    idleInTransactionTimeoutMs: journalWaitMsMax + 10_000,
+    transactionTimeoutMs: journalWaitMsMax + 10_000,
     async onConnect(db) {
       await enterEpoch(db);
     },

@@ -17,8 +17,10 @@ export async function makeWorker(
   return { actor, sessionId: await openSession(actor) };
 }
 
+/** A session whose lease outlasts a file of tests on a slow machine. */
 export async function openSession(actor: Actor, more: object = {}): Promise<string> {
-  return (await done(actor.post('/sessions', { clientName: 'test-harness', ...more }), 201)).id;
+  return (await done(actor.post('/sessions', { clientName: 'test-harness', ttlSeconds: 3600, ...more }), 201))
+    .id;
 }
 
 export async function makeTask(baton: TestCoordination, more: object = {}) {

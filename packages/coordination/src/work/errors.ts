@@ -94,7 +94,7 @@ export const errors = {
     'Use one of the `taskTypes` of the workspace, another workspace, or have its administrator add the type.',
   ),
   invalid_entity_type: invalid(
-    'Objects of this type have no external names.',
+    'Objects of this type cannot have external names.',
     'Send `task` or `project` as `entityType`.',
     {
       refused:
@@ -104,7 +104,7 @@ export const errors = {
     },
   ),
   invalid_entity_reference: invalid(
-    'The id is not an id of an object of this type.',
+    'The id does not identify an object of this type.',
     'Send the UUID of the object, or for a task its public id.',
   ),
   invalid_external_reference: invalid(

@@ -170,7 +170,7 @@ async function withLimit(
   return { ...project, maxRunActions: Number(config.governance['maxRunActions']), saidBy };
 }
 
-/** Every finished change of the workspace gets a review, once. */
+/** Every finished change in the workspace gets one review. */
 async function makeRule(
   operator: BatonClient,
   {

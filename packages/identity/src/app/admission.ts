@@ -6,7 +6,7 @@ import type { Caller } from '../service/caller.ts';
 import type { NamedSecret } from './admin-secrets.ts';
 import type { Tools } from './context.ts';
 
-/** The caller of an endpoint without the admin header; its handler finds the credential in the body. */
+/** The caller of an endpoint that has no admin header; its handler finds the credential in the body. */
 const anonymous: Caller = { actor: 'anonymous' };
 
 /** The named admin secrets in use; a reload replaces the list. */
@@ -15,7 +15,7 @@ export interface AdminSecrets {
 }
 
 /**
- * Creates the check of the admin header, for every endpoint without another `auth`. IAM_BOOTSTRAP_TOKEN is the shared
+ * Creates the check of the admin header, for every endpoint that has no other `auth`. IAM_BOOTSTRAP_TOKEN is the shared
  * secret; if it is empty, every admin endpoint is closed. Named secrets identify their holders. Both sides are hashed
  * before they are compared, so the timing reveals neither content nor length.
  */

@@ -39,7 +39,7 @@ import { serveMetrics } from './metrics/metrics-server.ts';
 import { identityRuntime } from './runtime.ts';
 import { readIdentitySettings, type Settings } from './settings.ts';
 
-/** The grace period for requests in progress while the service stops. */
+/** How long requests in progress may take while the service stops. */
 const drainMsMax = 20_000;
 
 export interface IdentityOptions {
@@ -115,7 +115,7 @@ export async function openIdentity(
     endpoints,
     docs: { title: 'Baton identity', openapi: () => readGeneratedDocument('identity.json') },
     drainMsMax,
-    // A reader that waits for an event would delay the drain.
+    // A reader that is waiting for an event would delay the drain.
     beforeDrained: () => journalWatch.close(),
     async afterDrained() {
       await reloading;

@@ -24,7 +24,7 @@ type OfRequest =
   | 'audits'
   | 'eventTypes';
 
-/** The parts of a context that the requests of one process share. */
+/** The parts of a context that all requests in a process share. */
 export type Tools = Omit<Context, OfRequest>;
 
 export function contextOf(tools: Tools, call: Call<Caller>, db: Db): Context {

@@ -21,9 +21,9 @@ export function bodyBytesMaxOf({ auth, bodyBytesMax }: Pick<Operation, 'auth' | 
   return bodyBytesMax ?? (hasHeader ? adminBodyBytesMax : strangersBodyBytesMax);
 }
 
-/** The queue for a slot has the same limits of length and time as the queue for a connection. */
+/** The queue for a slot has the same limits on length and time as the queue for a connection. */
 const turnBounds = { queuedMax: 500, waitMsMax: 5000 };
-/** The share of the connections for calls about one tenant: other tenants always find a free one. */
+/** The share of the connections that calls about one tenant may use: other tenants always find a free one. */
 const shares = { reads: 0.25, writes: 0.6, presented: 0.25 };
 
 /**

@@ -18,7 +18,7 @@ export const errors = {
   ),
   credential_exists: conflict(
     'A token with this prefix or hash already exists.',
-    'No action is needed if this import is a repetition; otherwise check that the key was not issued twice.',
+    'No action is needed if this import is a retry; otherwise check that the key was not issued twice.',
   ),
   principal_kind_not_allowed: invalid(
     'Only humans and agents get tokens; services use client credentials.',

@@ -107,9 +107,9 @@ export const settings = {
 export interface Settings extends SettingValues<typeof settings> {
   /** The `iss` of issued tokens. */
   readonly issuer: string;
-  /** Group key by privileged scope (see docs/reference/tokens.md#privileged-scopes). */
+  /** The group key for each privileged scope (see docs/reference/tokens.md#privileged-scopes). */
   readonly privilegedScopes: ReadonlyMap<string, string>;
-  /** Audience by the address of a service, without trailing slashes. */
+  /** The audience for each service URL, without trailing slashes. */
   readonly resources: ReadonlyMap<string, string>;
 }
 

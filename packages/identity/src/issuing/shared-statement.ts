@@ -12,7 +12,9 @@ const batchEntriesMax = 500;
 const waitingEntriesMax = 10_000;
 /** A batch of this size doesn't wait for more entries: a larger batch saves next to nothing. */
 const gatheredEntriesMax = 16;
-/** The number of entries of failed batches that are retried individually at the same time, so that they don't take all connections. */
+/**
+ * How many entries of failed batches are retried individually at the same time, so that they don't use all connections.
+ */
 const separateEntriesMax = 2;
 
 /**
@@ -85,7 +87,7 @@ export class SharedStatement<Entry, Result> {
     this.#working = undefined;
   }
 
-  /** Concurrent with the next batches, which must not wait for the entries of this one. */
+  /** Runs concurrently with the next batches, which must not wait for the entries of this one. */
   #trySeparately(batch: readonly Waiting<Entry, Result>[]): void {
     this.#suspects.push(...batch);
     this.#triedAll ??= Promise.withResolvers<void>();

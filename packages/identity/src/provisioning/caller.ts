@@ -1,7 +1,7 @@
 import type { Caller as AnyCaller } from '../service/caller.ts';
 import type { UpstreamSource } from './upstream-directory/upstream-directory.ts';
 
-/** The caller of a request; that of a SCIM request is a source. */
+/** The caller of a request; for a SCIM request, a source. */
 export interface Caller extends AnyCaller {
   readonly scim?: ScimSource;
 }

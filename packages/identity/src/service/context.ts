@@ -16,7 +16,7 @@ export interface Context {
   readonly requestId: string;
   /** The origin of the request: the peer of its connection. */
   readonly address: string;
-  /** Calls the listener when the client has disconnected, at the latest once the response is sent. */
+  /** Calls the listener when the client has disconnected, or once the response is sent. */
   readonly whenGone: (listener: () => void) => void;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }

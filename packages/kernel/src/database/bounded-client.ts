@@ -23,12 +23,12 @@ export class BoundedClient extends pg.Client {
     });
   }
 
-  /** The start of a statement's wait without any response, on the clock of `performance.now()`. */
+  /** When the statement that has had no response yet began to wait, by `performance.now()`. */
   get silentSinceMs(): number | undefined {
     return this.#unanswered > 0 ? this.#silentSinceMs : undefined;
   }
 
-  /** The time of the last response, on the clock of `performance.now()`. */
+  /** The time of the last response, by `performance.now()`. */
   get heardAtMs(): number {
     return this.#heardAtMs;
   }

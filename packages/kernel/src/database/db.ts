@@ -11,7 +11,10 @@ export interface PoolOptions {
   url: string;
   /** Used by `connect`: an address that bypasses a connection pooler, through which LISTEN doesn't work. */
   listenUrl?: string;
-  /** False for a pooler without support for named prepared statements: they are then sent again each time. */
+  /**
+   * False for a pooler that doesn't support named prepared statements: each is then sent and parsed again on every
+   * call.
+   */
   namedStatements?: boolean;
   /** A request waits at most `connectTimeoutMs` for one of these connections. */
   connectionsMax: number;
@@ -60,7 +63,7 @@ export interface Pool extends Db {
  */
 export type AwaitWithCommit = (write: Promise<unknown>) => void;
 
-/** The current connections of a pool. */
+/** The current number of connections in a pool. */
 export interface PoolUsage {
   readonly inUse: number;
   readonly idle: number;
@@ -69,7 +72,7 @@ export interface PoolUsage {
 }
 
 /**
- * Every statement of a service uses an index. Without `enable_seqscan=off`, a prepared statement that is planned while
+ * Every statement in a service uses an index. Without `enable_seqscan=off`, a prepared statement that is planned while
  * its tables are empty gets a sequential scan, and keeps it while they grow: the first 3,000 claims of a fresh
  * installation took 60 s instead of 3. `jit=off`: compiling costs more than any of these statements.
  */

@@ -71,7 +71,7 @@ export function itemsOf<Row, Item>(
 }
 
 /**
- * Completes a query by the order and the bounds of a page.
+ * Adds the order and the bounds of a page to a query.
  * @throws Refusal `invalid_cursor`
  */
 export function pageQuery<DB, TB extends keyof DB, Row>(
@@ -111,7 +111,7 @@ export interface OwnedRows<DB, TB extends keyof DB, Row> {
 }
 
 /**
- * The page of a list whose rows belong to owners: those of each owner are read in the list's order from its own part of
+ * A page of a list whose rows belong to owners: those of each owner are read in the list's order from its own part of
  * an index.
  * @param parts have no row in common
  * @throws Refusal `invalid_cursor`

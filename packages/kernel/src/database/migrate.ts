@@ -46,8 +46,8 @@ export async function readMigrations(directory: string): Promise<Migration[]> {
 }
 
 /**
- * Brings the database up to the newest migration. Processes may do so concurrently: each inserts the ledger row first,
- * so the second waits on its primary key and then finds the migration applied.
+ * Brings the database up to the newest migration. Several processes may do so concurrently: each inserts the ledger row
+ * first, so the second waits on its primary key and then finds the migration applied.
  * @returns the versions applied by this call, and the head.
  * @throws DatabaseNewerError, MigrationChangedError
  */

@@ -5,9 +5,9 @@ type Own = 'url' | 'listenUrl' | 'namedStatements' | 'connectionsMax' | 'applica
 
 export interface ServicePoolOptions extends Pick<PoolOptions, Own> {
   readonly log: Logger;
-  /** The maximum time for which a statement may run or wait for a lock. */
+  /** How long a statement may run or wait for a lock. */
   readonly statementTimeoutSeconds: number;
-  /** The time for which a transaction may be idle before it is rolled back. */
+  /** How long a transaction may be idle before it is rolled back. */
   readonly idleInTransactionSeconds: number;
 }
 

@@ -36,7 +36,7 @@ import {
 export class NeedsTransaction extends Error {}
 
 /**
- * Thrown inside a command that needs a decision of another service: the command is rolled back, and repeated after
+ * Thrown inside a command that needs a decision from another service: the command is rolled back, and repeated after
  * `decide` has requested the decision.
  */
 export class NeedsAnswer extends Error {}
@@ -124,7 +124,7 @@ function unpaged(input: ParsedInput): Input<never, never, never> {
   return { ...input, page: { limit: 0, cursor: undefined } } as unknown as Input<never, never, never>;
 }
 
-/** Statements that are queued individually, for a request that isn't queued as a whole. */
+/** Statements that are queued individually, of a request that isn't queued as a whole. */
 function inTurns(db: Db, turnsOf: () => Turns | undefined): Db {
   const inTurn = async <T>(statement: () => Promise<T>): Promise<T> => {
     const turns = turnsOf();

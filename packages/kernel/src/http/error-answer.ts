@@ -28,11 +28,11 @@ interface Failed {
   readonly render: RenderError;
 }
 
-/** The maximum declared body size of a request without an endpoint. */
+/** The maximum declared body size for a request without an endpoint. */
 const unroutedBytesMax = 1024 * 1024;
 const routingCodes: readonly string[] = ['not_found', 'method_not_allowed'];
 
-/** The envelope of the errors at a path, which need not have an endpoint. */
+/** The error envelope for a path, whether or not it has an endpoint. */
 export function rendererAt({ envelopes = [], render }: Reporting, path: string): RenderError {
   return envelopeAt(envelopes, path)?.render ?? render;
 }

@@ -57,7 +57,7 @@ function accepted(header: string | string[] | undefined, form: RegExp): string |
   return typeof header === 'string' && form.test(header) ? header : undefined;
 }
 
-/** The bytes that a body is declared to have; 0 when it declares none. */
+/** The declared length of a body in bytes; 0 if it declares none. */
 export function declaredBytesOf({ headers }: Pick<RequestHead, 'headers'>): number {
   return Number(headers['content-length'] ?? 0);
 }

@@ -16,7 +16,7 @@ import { Refusal } from './refusal.ts';
 export type { KeyedCall } from './idempotency.sql.ts';
 
 /**
- * The storage time of responses and the wait time of duplicates (see docs/reference/idempotency.md). A key is inserted
+ * How long responses are stored, and how long duplicates wait (see docs/reference/idempotency.md). A key is inserted
  * inside the transaction of its command: a duplicate waits on the primary key until that transaction ends, a failed
  * command frees the key by its rollback, and no row is ever left pending.
  */
@@ -64,7 +64,7 @@ export async function takeKey(
     const taken = await tx.run(insertKey(call, storedSeconds, waitSeconds * 1000));
     if (taken === 1) return undefined;
   } catch (error) {
-    // The wait ends by the timeout of locks or of statements, whichever is shorter.
+    // The lock timeout or the statement timeout ends the wait, whichever is shorter.
     if (['55P03', '57014'].includes(sqlState(error) ?? ''))
       throw new Refusal('idempotency_in_flight', { key: call.key }, { headers: { 'retry-after': '1' } });
     throw error;

@@ -17,10 +17,10 @@ const countedBytesMin = 1_048_576;
  * The maximum number of values in such a body: parsing them takes at most 110 ms, and 8 MiB of typical JSON has fewer.
  */
 const valuesMax = 250_000;
-/** The amount of work in one step: a few milliseconds. */
+/** The amount of work per step, which takes a few milliseconds. */
 const stepBytes = 262_144;
 const stepNodes = 25_000;
-/** Baton's requests have a few hundred at most. */
+/** Baton's own requests have a few hundred at most. */
 const cursorCharactersMax = 8000;
 
 /** A request's parsed input. The range of `limit` is not checked yet: see `pagingShape`. */
@@ -33,7 +33,7 @@ export interface ParsedInput {
   readonly ifMatch: number;
   readonly limit: number | undefined;
   readonly cursor: string | undefined;
-  /** Objects that remain of a list. */
+  /** The objects left after a list was filtered. */
   readonly only?: Page['only'];
   /** The value that the endpoint's `around` passed to the command. */
   readonly prepared?: unknown;

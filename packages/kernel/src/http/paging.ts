@@ -12,14 +12,14 @@ export interface Page {
   readonly only?: { readonly column: string; readonly ids: readonly string[] } | undefined;
 }
 
-/** The last row of the previous page, as the values by which its list is ordered. */
+/** The last row of the previous page: its values in the columns that order the list. */
 export type Position = readonly (string | number | null)[];
 
 /** The type of a value in a cursor; `timestamp?` may also be null. */
 export type CursorForm = 'timestamp' | 'uuid' | 'integer' | 'timestamp?' | 'slug';
 
 /**
- * Cursors are opaque and bound to their ordering: `name` identifies their list and order, and a cursor of another one
+ * Cursors are opaque and bound to their ordering: `name` identifies their list and order, and a cursor for another one
  * is refused. They contain positions, not secrets, so they are not signed; a forged cursor only changes the start of
  * the page.
  */

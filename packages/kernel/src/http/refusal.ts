@@ -4,7 +4,7 @@ export interface ErrorRow {
   readonly status: number;
   /** A second status, for an endpoint that uses the code for a different reason; the refusal specifies it. */
   readonly otherStatus?: number;
-  /** The condition of the code; also the message of the error. */
+  /** When the code is returned; also the error's message. */
   readonly when: string;
   /** What to do about it. */
   readonly react: string;

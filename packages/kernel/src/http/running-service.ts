@@ -28,7 +28,7 @@ export interface ServiceParts<Caller, Context extends object> {
   readonly upgrade?: UpgradeHandler;
   /** Adds hooks and plugins that only this service has. */
   addHooks?(app: HttpApp): void;
-  /** The time for which a stop waits for requests in progress. */
+  /** How long a stop waits for requests in progress. */
   readonly drainMsMax: number;
   /** Ends requests that would delay the drain, such as those that wait for events. Runs in parallel with it. */
   beforeDrained?(): Promise<void>;

@@ -61,7 +61,7 @@ export interface ServiceRuntime<Caller, Context extends object> {
   decide?(request: PendingRequest<Caller>, act: Act<Caller>): Promise<Answer>;
   /** Like `decide`, for an endpoint with `permissionFirst`, whose request has not been read yet. */
   decideFirst?(caller: Caller, endpoint: Operation): Promise<Caller>;
-  /** Statements never run as their own transactions, because `lockCaller` must precede each write. */
+  /** Statements never run as separate transactions, because `lockCaller` must precede each write. */
   readonly locksAlways?: boolean;
   /** Limits the concurrent requests of a caller; a request that waits holds no connection. Undefined: no limit. */
   turnsOf?(caller: Caller, endpoint: Operation, params: Readonly<Record<string, unknown>>): Turns | undefined;
@@ -82,6 +82,6 @@ export interface ServiceRuntime<Caller, Context extends object> {
   refused?(refusal: Refusal): void;
   /** The usual error envelope. */
   readonly render: RenderError;
-  /** The groups of endpoints whose errors have another envelope. */
+  /** Groups of endpoints that use another error envelope. */
   readonly envelopes?: readonly ErrorEnvelope[];
 }

@@ -30,7 +30,7 @@ export function defineEvent<Payload extends z.ZodType>(
 export interface Vocabulary {
   code: string;
   permission: string;
-  /** Kinds of credential other than the service's usual one. */
+  /** Kinds of credentials other than the service's usual one. */
   auth: string;
   context: object;
 }
@@ -163,7 +163,7 @@ export interface EndpointSpec<
    */
   etag?: string;
   paging?: boolean;
-  /** A list that is requested by POST: it is queued with reads, and its statements have the timeout of a list. */
+  /** A list that is requested by POST: it is queued with reads, and its statements have the timeout for lists. */
   isList?: boolean;
   /**
    * `command` (the default of a mutation): all in one transaction. `statement`: the handler runs one statement that is
@@ -183,9 +183,9 @@ export interface EndpointSpec<
   unprinted?: readonly string[];
   /** A valid body: shown in the docs, sent by the matrix tests. */
   example?: unknown;
-  /** Checks of a list's own filters, after the permission and before `limit`. */
+  /** Validates a list's own filters, after the permission and before `limit`. */
   checkFilters?(query: Fields<Q>): void;
-  /** Checks of the body alone, which run before those of the idempotency key and the permission. */
+  /** Validates the body alone, before the idempotency key and the permission are checked. */
   precheck?(input: Input<Fields<P>, Fields<Q>, BodyOf<B>>): void;
   /**
    * For work that must not happen in a transaction: reading the bytes of the body, and calling the network. Runs after

@@ -57,7 +57,7 @@ export class ConcurrencyLimit {
     if (line.running === 0) this.#lines.delete(key);
   }
 
-  /** Runs work in its own slot. @throws as `enter`, and whatever `work` throws */
+  /** Runs work in its own slot. @throws what `enter` throws, and whatever `work` throws */
   async run<T>(key: string, work: () => Promise<T>): Promise<T> {
     await this.enter(key);
     try {
@@ -88,7 +88,7 @@ export class ConcurrencyLimit {
   }
 }
 
-/** A slot in several limits, acquired sequentially in their order. */
+/** A slot in each of several limits, acquired one after the other in the order given. */
 export class Turns {
   readonly #limits: readonly (readonly [ConcurrencyLimit, string])[];
 
@@ -152,8 +152,8 @@ export function poolInTurns(pool: Pool, limit: ConcurrencyLimit, key: string): P
 export type CredentialReads = <T>(read: () => Promise<T>) => Promise<T>;
 
 /**
- * The share of the connections: even with both kinds of credentials in a service, half of them remain for authenticated
- * callers.
+ * The share of the pool's connections per kind of credential: even with two kinds, half of the pool remains for
+ * authenticated callers.
  */
 const credentialReadsShare = 0.25;
 /**

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ConcurrencyLimit, Turns } from './concurrency-limit.ts';
 
-/** A body of this size takes a few milliseconds to read at most, and is read at once. */
+/** A body up to this size takes at most a few milliseconds to parse, and is parsed at once. */
 export const largeBodyBytesMin = 32_768;
 
 /** Per tenant. A waiting request holds its body in memory: 64 MiB at most, since larger bodies have acquired a slot. */
@@ -9,7 +9,7 @@ const bounds = { runningMax: 1, queuedMax: 64, waitMsMax: 10_000 };
 
 /** A body above this size needs a slot if its endpoint has `largeBody`; so does a body without a declared length. */
 export const placeBytesMin = 65_536;
-/** A body of 8 MiB takes up to 60 MiB until its response. */
+/** A body of 8 MiB uses up to 60 MiB of memory until its response. */
 const placesMax = { process: 4, tenant: 2 };
 /** A request that waits for a slot has sent only its headers. */
 const waiting = { queuedMax: 64, waitMsMax: 10_000 };

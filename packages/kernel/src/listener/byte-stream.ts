@@ -3,12 +3,12 @@ import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { ClientGone, InvalidRequest, Refusal } from '../http/refusal.ts';
 
-/** The timeout of the bytes of a body or a response in total; other bodies have the listener's timeout. */
+/** The timeout for all bytes of a body or a response; other bodies have the listener's timeout. */
 export const streamMsMax = 600_000;
 /** And between two of them. */
 export const streamSilentMsMax = 30_000;
 
-/** A response of bytes: a stream whose length is `content-length`. */
+/** A binary response: a stream whose length is `content-length`. */
 export const Bytes = z
   .custom<Readable>((value) => value instanceof Readable)
   .meta({ type: 'string', format: 'binary', contentMediaType: '*/*' });

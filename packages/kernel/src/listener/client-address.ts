@@ -10,9 +10,9 @@ interface Address {
   readonly family: 'ipv4' | 'ipv6';
 }
 
-/** The longest chain of proxies; the rest of a header is not read. */
+/** The longest chain of proxies that is read from the header; the rest is ignored. */
 const hopsMax = 32;
-/** The longest address: IPv6 with a zone, in brackets, with a port. */
+/** The maximum length of an address: IPv6 with a zone, in brackets, with a port. */
 const entryCharactersMax = 80;
 
 /**

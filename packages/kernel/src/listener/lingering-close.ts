@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 
-/** The time for which the rest of a refused body is still read. */
+/** How long the rest of a refused body is still read. */
 export const lingerMsMax = 2000;
 
 /**

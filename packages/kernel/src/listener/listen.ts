@@ -20,8 +20,8 @@ export function onStopSignal(stop: (signal: string) => void): void {
 
 /**
  * Opens a port for a service until SIGTERM or SIGINT; requests in progress are completed.
- * @returns the address it listens on, and a promise of
- * its end @throws Error with one sentence if the port isn't available
+ * @returns the address it listens on, and a promise that resolves when it has stopped
+ * @throws Error with one sentence if the port isn't available
  */
 export async function listenUntilStopped(
   service: RunningService,

@@ -11,7 +11,7 @@ export type Listening = Pick<RunningService, 'handler' | 'upgrade' | 'unreadable
  * connections) slow headers lasted 89 s, and a slow body over 100 s.
  */
 export const listenerBounds = {
-  /** From the start of the connection, or the first byte of a further request, to the end of the headers. */
+  /** From the start of the connection, or from the first byte of a later request, to the end of the headers. */
   headersMsMax: 10_000,
   /** To the end of the body: 1 MiB at 35 KB a second. */
   requestMsMax: 30_000,
@@ -26,7 +26,7 @@ export const listenerBounds = {
   silenceMsMax: 120_000,
   /** With 15,000 of them used by streams, requests can still connect. */
   connectionsMax: 18_000,
-  /** The interval at which the first two are checked. */
+  /** How often the first two are checked. */
   checkEveryMs: 1000,
 };
 

@@ -10,7 +10,7 @@ export interface WatchAnswer {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The responses by path; `authorization` is the header as it was sent. */
+/** The response for each path; `authorization` is the header as it was sent. */
 export type WatchAnswers = Readonly<
   Record<string, (authorization: string | undefined) => WatchAnswer | Promise<WatchAnswer>>
 >;

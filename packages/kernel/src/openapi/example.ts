@@ -9,7 +9,7 @@ interface Place {
   readonly components: Readonly<Record<string, JsonSchema>>;
 }
 
-/** The usual values of fields with these names. The first matching expression applies. */
+/** Typical values for fields with these names. The first matching expression applies. */
 const texts: readonly (readonly [RegExp, string])[] = [
   [/cursor$/i, 'WyJ0YXNrcyIsNDJd'],
   [/^publicId$/, 'TASK-000042'],
@@ -40,7 +40,7 @@ const moments: readonly (readonly [RegExp, string])[] = [
 ];
 const usualMoment = '2026-03-02T09:00:00.000Z';
 
-/** Fields that are usually null: those of later events, and those that only a failure sets. */
+/** Fields that are usually null: those that a later event sets, and those that only a failure sets. */
 const usuallyNull =
   /cursor$|reason$|error$|^next_?after$|^(revoked|ended|closed|released|disabled|finished|completed|cancel)/i;
 

@@ -7,7 +7,7 @@ import { headers, headersOf, parameterReference, parameters, usedOf } from './sh
 
 export type { RefusalForm } from './refusals.ts';
 
-/** A heading of the API: its operations in the order in which a newcomer needs them. */
+/** A section of the API: its operations in the order in which a newcomer needs them. */
 export interface Section<O extends Operation = Operation> {
   readonly tag: string;
   /** A description of the operations, in one sentence. */

@@ -19,7 +19,7 @@ export interface JsonRequest {
   readonly body?: unknown;
   /** A body that is already JSON, instead of `body`. */
   readonly text?: string;
-  /** The timeout from the first byte of the request to the last byte of the response. */
+  /** The time allowed from the first byte of the request to the last byte of the response. */
   readonly timeoutMs: number;
   readonly answerBytesMax: number;
   /** Aborts the request before its timeout. */

@@ -31,7 +31,7 @@ export async function runCommand(
   process.exitCode = 2;
 }
 
-/** Runs a program of one command; see `runCommand`. */
+/** Runs a program that has a single command; see `runCommand`. */
 export async function runProgram(
   program: () => Promise<void>,
   exitCodeOf: (error: unknown) => number = () => 1,

@@ -4,7 +4,7 @@ const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', '
 
 /** The request metrics of every service. No tenant, task or run is ever a label. */
 export interface RequestMetrics {
-  /** Counts one request, and the time of a successful one. */
+  /** Counts a request, and records the duration of a successful one. */
   count(method: string, status: number, seconds: number): void;
 }
 

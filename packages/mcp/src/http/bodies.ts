@@ -1,14 +1,14 @@
 import type { IncomingMessage } from 'node:http';
 
-/** The reason why a body is rejected; the rest of it is not read. */
+/** Why a body is rejected; the rest of it is not read. */
 export type BodyRefusal = 'too_long' | 'busy' | 'full' | 'not_a_message';
 
 interface BodyBounds {
-  /** Bytes of one body. */
+  /** The maximum size of one body, in bytes. */
   readonly bodyBytesMax: number;
-  /** The maximum bytes of one principal's bodies in memory. */
+  /** The maximum total size of one principal's bodies in memory, in bytes. */
   readonly principalBytesMax: number;
-  /** The maximum bytes of all bodies in memory. */
+  /** The maximum total size of all bodies in memory, in bytes. */
   readonly bytesMax: number;
 }
 
@@ -37,7 +37,7 @@ export class Bodies {
 
   /**
    * Reads a body, and counts it until `done` is called. The port sets the timeout.
-   * @returns the reason of a rejection, or the bytes
+   * @returns the reason why it was rejected, or the bytes
    */
   async read(req: IncomingMessage, principalId: string, done: AbortSignal): Promise<Buffer | BodyRefusal> {
     if (Number(req.headers['content-length'] ?? 0) > this.#bounds.bodyBytesMax) return 'too_long';
@@ -71,8 +71,8 @@ export class Bodies {
 }
 
 /**
- * One message of the protocol. A list of several (only in the protocol of 2025-03-26) is refused: the limits would
- * count one request, and Baton a hundred. Its values are counted before it is parsed.
+ * One JSON-RPC message. A batch (only in protocol version 2025-03-26) is refused: the limits would count one request,
+ * and Baton a hundred. Its values are counted before it is parsed.
  */
 export function messageIn(body: Buffer): Record<string, unknown> | 'not_a_message' {
   if (!isSmall(body)) return 'not_a_message';

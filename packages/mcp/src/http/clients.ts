@@ -11,20 +11,20 @@ import { Workplace } from '../workplace.ts';
 import type { Turns } from './turns.ts';
 
 export const clientBounds = {
-  /** Tokens that are served at the same time. */
+  /** The maximum number of tokens that are served at the same time. */
   clientsMax: 200,
   /** Of one principal. */
   clientsOfPrincipalMax: 4,
   /** Concurrent requests per token. */
   requestsMax: 16,
-  /** The maximum number of unknown tokens of one address that are checked at the same time. */
+  /** The maximum number of unknown tokens per address that are checked at the same time. */
   openingsOfAddressMax: 50,
-  /** The maximum bytes of one principal's bodies in memory, and of all bodies together. */
+  /** The maximum total size, in bytes, of one principal's bodies in memory, and of all bodies together. */
   principalBytesMax: 2 * messageBytesMax,
   bytesMax: 128 * messageBytesMax,
   /** A client without requests is removed after this time, and a lease that no call refers to is released. */
   idleMs: 600_000,
-  /** The time for which the permissions of a token are cached. */
+  /** How long a token's permissions are cached. */
   believedMs: 60_000,
   sweepEveryMs: 15_000,
   /** The maximum number of change streams per token, and the lifetime of a stream before its client must reconnect. */
@@ -32,7 +32,7 @@ export const clientBounds = {
   listenMsMax: 600_000,
   bodyBytesMax: messageBytesMax,
   /**
-   * The time for which a session and its leases outlive this process. They are renewed every third of it, even between
+   * How long a session and its leases outlive this process. They are renewed every third of that time, even between
    * calls.
    */
   leaseSeconds: 60,
@@ -99,7 +99,7 @@ export class ServedClients {
     if (known !== undefined) return this.#believed(key, known);
     const before = this.#opening.get(key);
     if (before !== undefined) return before;
-    // Each token that is checked costs a call, invalid ones too.
+    // Checking a token costs a call, even if it is invalid.
     const openings = this.#openingsOf.get(address) ?? 0;
     if (openings >= this.#bounds.openingsOfAddressMax) return 'full';
     this.#openingsOf.set(address, openings + 1);
@@ -190,7 +190,7 @@ export class ServedClients {
             permissions: client.permissions,
             version,
             skills,
-            // Clients of 2025 have no stream here that outlives a request.
+            // Clients with a 2025 protocol version have no stream here that outlives a request.
             canListen: era === 'modern',
             isModern: era === 'modern',
             ...readOffer(requestInfo?.url ?? ''),

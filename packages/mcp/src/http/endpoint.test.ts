@@ -34,7 +34,7 @@ after(async () => {
   await baton.stop();
 });
 
-/** A client of the running Baton's `/mcp`, or of another's. */
+/** Connects a client to the `/mcp` endpoint at this URL; by default, that of the running Baton. */
 async function connect(token: string, era: Era = '2025', at = `${baton.url}/mcp`) {
   const client = clientOfEra(era);
   const headers = { authorization: `Bearer ${token}` };
@@ -218,7 +218,7 @@ describe('the endpoint', { concurrency: 4 }, () => {
     assert.match(await first.call('work_done', { lease: leases[0], summary: 'mine' }), /is done/);
   });
 
-  test('a body has a bound, and what is no message of the protocol is refused', async () => {
+  test('the size of a body is limited, and anything that is not a protocol message is refused', async () => {
     const long = JSON.stringify({ ...list, params: { x: 'x'.repeat(2_200_000) } });
     const refused = await send(`${baton.url}/mcp`, agent.token, long).catch(() => ({ status: 413 }));
     assert.equal(refused.status, 413);

@@ -32,7 +32,7 @@ const floods: Record<string, Omit<Flood, 'url' | 'token' | 'answersMin'> & { rea
     body: call('artifact_put', { name: 'x', text: 'x'.repeat(2_000_000) }),
     connections: 16,
   },
-  'lists of messages': { body: `[${Array(100).fill(message('tools/list')).join()}]`, connections: 16 },
+  'batches of messages': { body: `[${Array(100).fill(message('tools/list')).join()}]`, connections: 16 },
   'wrong tokens': { body: message('tools/list'), connections: 200, token: 'wrong' },
   '1,000 sessions': {
     body: message('initialize', {

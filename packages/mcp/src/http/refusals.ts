@@ -76,8 +76,7 @@ export function refuseBody(res: ServerResponse, refusal: BodyRefusal, base: stri
     jsonrpc: '2.0',
     error: {
       code: -32_600,
-      message:
-        'A request holds one message of JSON, of 4000 values and 64 levels at most; no list of messages.',
+      message: 'A request holds one JSON message of at most 4000 values and 64 levels; batches are rejected.',
     },
     id: null,
   });

@@ -5,7 +5,7 @@ import { documentFromOthers, fromOthers, othersCharactersMax } from '../others-t
 import { lines, tool } from '../tool.ts';
 
 const textCharactersMax = 200_000;
-/** The number of bytes of stored content that are read to show a part of it. */
+/** How many bytes of stored content are read to show a part of it. */
 const readBytesMax = 4 * 1_048_576;
 
 const put = tool({

@@ -4,7 +4,10 @@ import { lines } from '../tool.ts';
 
 const shownMax = 20;
 const pageMax = 200;
-/** The list begins with the oldest: of more comments than this, the newest are not read, and the result states it. */
+/**
+ * The list begins with the oldest: if there are more comments than this, the newest are not read, which the result
+ * states.
+ */
 const commentsReadMax = 2_000;
 
 /**

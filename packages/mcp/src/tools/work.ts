@@ -137,7 +137,7 @@ function takenText(
   { context, form }: Briefing,
   { isHeldAlready = false } = {},
 ): string {
-  // The context has the newest first.
+  // In the context, the newest is first.
   const earlier = context.checkpoints
     .slice(0, checkpointsShown)
     .map(({ kind, data }) => ({ kind, data }))

@@ -17,7 +17,7 @@ export interface Manifest {
   readonly createdAt: string;
   /** The data version of Baton's folder. */
   readonly dataVersion: number;
-  /** PostgreSQL's major version, and the machine: a physical copy runs on the same ones only. */
+  /** PostgreSQL's major version, and the machine's architecture: a physical copy runs only on the same ones. */
   readonly postgres: number;
   readonly platform: string;
 }
@@ -40,7 +40,7 @@ const blockBytes = 512;
 const manifestBytesMax = 4096;
 /** The end of every tar archive: two empty blocks. */
 const endBytes = 2 * blockBytes;
-/** The entry with the checksum, header and content, and the end. */
+/** The size of the entry with the checksum (header and content) and of the end. */
 const checksumBytes = 2 * blockBytes + endBytes;
 
 /**
@@ -179,7 +179,7 @@ function entryOf(path: string, content: Buffer): Buffer {
   return Buffer.concat([headerOf(path, content.length), content, paddingOf(content.length)]);
 }
 
-/** Like `entryOf`, as a stream. @throws StartError if the file changes during the copy */
+/** Like `entryOf`, but as a stream. @throws StartError if the file changes during the copy */
 async function* entryOfFile({ name, sizeBytes, read }: ArchiveFile): AsyncGenerator<Buffer> {
   yield headerOf(`${ownFolder}/${name}`, sizeBytes);
   let bytes = 0;
@@ -222,7 +222,7 @@ function manifestIn(head: Buffer, path: string): Manifest {
   return manifest;
 }
 
-/** Validates the values, which are compared and printed on the terminal. */
+/** Validates the values that are compared and printed on the terminal. */
 function isComplete({ createdAt, dataVersion, postgres, platform }: Manifest): boolean {
   const areNumbers = Number.isSafeInteger(dataVersion) && Number.isSafeInteger(postgres);
   return areNumbers && isoTime.test(createdAt) && /^\w{1,20}-\w{1,20}$/.test(platform);
@@ -240,14 +240,14 @@ function parse(content: Buffer): Manifest | undefined {
 
 const isChecksum = (tail: Buffer, expected: string) => contentOf(tail, checksumName)?.toString() === expected;
 
-/** The error of gzip for a file in another format. */
+/** The error that gzip reports for a file in another format. */
 const isForeign = (error: unknown) => /incorrect header check/.test((error as Error).message);
 
 const foreign = (path: string) => new StartError(`${path} is not a backup written by "baton backup".`);
 const damaged = (path: string, cause?: unknown) =>
   new StartError(`${path} is damaged or incomplete. Use another backup.`, { cause });
 
-/** Withholds the last bytes of a stream, which have another meaning than the bytes before them. */
+/** Withholds the last bytes of a stream, which have a different meaning than the bytes before them. */
 class Tail {
   readonly #bytesMax: number;
   bytes: Buffer = Buffer.alloc(0);

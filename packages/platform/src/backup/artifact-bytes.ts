@@ -45,7 +45,7 @@ export async function* artifactFiles(home: string): AsyncGenerator<ArchiveFile> 
   }
 }
 
-/** Undefined if the file was deleted meanwhile. */
+/** Undefined if the file has been deleted in the meantime. */
 async function openFile(path: string) {
   try {
     return await open(path, 'r');

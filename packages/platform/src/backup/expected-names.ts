@@ -1,6 +1,6 @@
 import { configurationFiles } from '../postgres/configuration.ts';
 
-/** The treatment of a backup's entry by a restore. */
+/** What a restore does with a backup's entry. */
 export type Use = 'unpack' | 'leave out' | 'refuse';
 
 const relation = String.raw`\d+(_(fsm|vm|init))?(\.\d+)?`;
@@ -52,8 +52,8 @@ const leftOut = pattern([
 ]);
 
 /**
- * Determines from its name the treatment of a backup's entry by a restore.
- * @param name relative to the archive's root, with or without a leading `./` and a trailing `/`
+ * Determines from its name what a restore does with a backup's entry.
+ * @param name the name relative to the archive's root, with or without a leading `./` and a trailing `/`
  */
 export function useOf(name: string, type: 'File' | 'Directory'): Use {
   const path = name.replace(/^\.\//, '').replace(/\/$/, '');

@@ -19,7 +19,7 @@ export interface JsonApi {
 
 const timeoutMs = 30_000;
 
-/** @param base the address before every path; @param headers sent with every request */
+/** @param base the address that precedes every path; @param headers sent with every request */
 export function jsonApi(base: string, headers: Readonly<Record<string, string>>): JsonApi {
   return {
     async send(method, path, options = {}) {

@@ -3,7 +3,7 @@ import type { Home } from '../home.ts';
 import type { DatabasePlaces } from '../home-databases.ts';
 import { readPrivateFile, writePrivateFile } from '../private-files.ts';
 
-/** The progress of the bootstrap, so that the next start can finish an interrupted one. */
+/** How far the bootstrap got, so that the next start can finish an interrupted one. */
 export interface BootstrapState {
   readonly tenantId: string;
   /** Chosen by the first start. Principals are bound to it, so a later start on another port must not change it. */
@@ -14,7 +14,7 @@ export interface BootstrapState {
   tokenKey?: string;
   /** The administrator as a principal of coordination. */
   adminPrincipalId?: string;
-  /** Absent in files of older versions. */
+  /** Absent in files from older versions. */
   databases?: DatabasePlaces;
 }
 

@@ -39,8 +39,8 @@ export function forwardTo(target: string, trusted: Networks): RunningService {
   proxy.on('proxyReqWs', (upgrading, _req, browser) => {
     upgrading.once('upgrade', (_answer, upstream) => {
       upgraded.add(browser);
-      // A pipe propagates the end of a side, but not its destruction. The other side would stay open and keep this
-      // process alive.
+      // A pipe passes on that one side has ended, but not that it was destroyed. The other side would stay open and
+      // keep this process alive.
       browser.once('close', () => upstream.destroy());
       upstream.once('close', () => browser.destroySoon());
     });

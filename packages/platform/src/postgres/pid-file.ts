@@ -28,7 +28,7 @@ export async function isServerOf(dataDirectory: string, pid: number): Promise<bo
   return directory === (await realpath(dataDirectory));
 }
 
-/** Whether the process exists, of any user; a zombie counts as dead. */
+/** Whether the process exists, whichever user owns it; a zombie counts as dead. */
 export function isAlive(pid: number): boolean {
   if (process.platform === 'linux') return processStamp(pid) !== undefined;
   try {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { failureCode, StartError } from '../start-error.ts';
 import type { Account } from './account.ts';
 
-/** The limit of the system is 108 bytes on Linux and 104 on macOS, with the terminating zero. */
+/** The system's limit is 108 bytes on Linux and 104 on macOS, including the terminating zero. */
 const socketPathBytesMax = 103;
 
 /**

@@ -78,7 +78,7 @@ export interface RecallQuestion {
   readonly asOf: string;
 }
 
-/** The result of a memory query, as far as a step accepts it. */
+/** The part of a memory query's result that a step accepts. */
 export interface Recalled {
   readonly asOf: string;
   readonly nodeCount: number;

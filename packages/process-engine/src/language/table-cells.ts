@@ -1,6 +1,6 @@
 import type { Node } from './expressions/parse-expression.ts';
 
-/** The values that a cell of a decision table matches, as far as its expression reveals them. */
+/** The values that a cell in a decision table matches, if its expression reveals them. */
 
 type Scalar = string | number | boolean;
 

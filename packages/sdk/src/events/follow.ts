@@ -24,7 +24,7 @@ export interface FollowOptions {
   readonly socket?: boolean;
 }
 
-/** The longest wait that a service can require before the next request. */
+/** The longest delay that a service can require before the next request. */
 const askedWaitMsMax = 300_000;
 
 /** Counts, and times in milliseconds. */
@@ -33,15 +33,15 @@ export const followBounds = {
   socketsMax: 2,
   /** A socket that lasted this long counts as working. */
   goodSocketMs: 10_000,
-  /** Pages are read for this long before the next attempt with a socket. */
+  /** How long pages are read before the next attempt with a socket. */
   pagesMs: 60_000,
   /** A socket that is silent for this long is reopened: browsers don't report a lost network. */
   silentMs: 60_000,
 };
 
 /**
- * Follows the journal from a cursor on: by a socket, or otherwise page by page. After an interruption it continues with
- * the last cursor, so each event is delivered at least once. The store gets an event's cursor when the next one is
+ * Follows the journal from a cursor on: over a socket, or otherwise page by page. After an interruption it continues
+ * with the last cursor, so each event is delivered at least once. The store gets an event's cursor when the next one is
  * requested.
  * @throws BatonError for a rejected request, for example an unknown workspace or a cursor of another history
  */

@@ -13,7 +13,9 @@ export interface SocketOptions {
 /** The socket was closed by the service, or could not be opened. */
 export class SocketRefusal extends Error {}
 
-/** A reader that lags by this many events is disconnected, and continues after the last event that it handled. */
+/**
+ * A reader that lags behind by this many events is disconnected, and continues after the last event that it handled.
+ */
 const waitingMax = 5_000;
 const refusedToken = 4401;
 

@@ -63,7 +63,7 @@ checks: ActionCheck[];
 export type ActionExplanation = {
 /** The permission that allows the action; if none does, one that would. */
 permission: string;
-/** Who grants it; null if nobody does. */
+/** Who grants it; null if no one does. */
 source: "binding" | "api_key" | "decision_point" | null;
 /** The binding or key that authenticated the caller. */
 credentialId: Uuid | null;
@@ -593,7 +593,7 @@ displayName: string;
 description: string;
 metadataSchema: Record<string, unknown>;
 mediaTypes: string[];
-/** Of the content; null leaves it to the limit of the service. */
+/** The maximum size of the content; null applies the limit of the service. */
 maxBytes: number | null;
 createdBy: Uuid;
 createdAt: Timestamp;
@@ -653,7 +653,7 @@ mode: "local" | "shadow" | "policy";
 /** The newest first. */
 items: AuthzDifference[];
 nextCursor: null;
-/** The total since this process started, or since other tenants replaced it in memory. */
+/** The total since this process started, or since the tenant's differences were dropped in favor of other tenants. */
 total: number;
 };
 
@@ -856,7 +856,7 @@ capabilities: string[];
 skills: string[];
 };
 
-/** Omitted kinds are inherited; `[]` grants nothing. */
+/** Omitted kinds are inherited; `[]` grants no rights. */
 export type ChildGrantRequest = {
 permissions?: string[] | null;
 capabilities?: string[] | null;
@@ -953,7 +953,7 @@ includeSubprojects?: boolean | null;
 assigneeId?: Uuid | null;
 /** Overrides assigneeId. */
 assignedToMe?: boolean | null;
-/** Include tasks assigned to others: all by priority, then age. */
+/** Also claim tasks assigned to others; all are then ordered by priority, then age. */
 includeAssigned?: boolean | null;
 };
 
@@ -1543,7 +1543,7 @@ export type Error = {
 error: {
 /** Stable; handle errors by it. */
 code: string;
-/** For people; do not parse it. */
+/** Human-readable; do not parse it. */
 message: string;
 details: Record<string, unknown>;
 requestId: string;
@@ -1822,7 +1822,7 @@ taskStatus: string;
 
 /** The database backend whose transaction, open for 1 s or longer, delays the readers of the journal. */
 export type HorizonHolder = {
-/** Null: a prepared transaction, see pg_prepared_xacts. */
+/** Null for a prepared transaction; see pg_prepared_xacts. */
 pid: number | null;
 ageSeconds: number;
 database: string | null;
@@ -1906,7 +1906,7 @@ cursorsRefused: number;
 };
 
 export type JournalEvent = {
-/** Order inside of a transaction; not a cursor. */
+/** Order within a transaction; not a cursor. */
 sequence: number;
 /** Delivery is at least once: detect repeats by this id. */
 id: Uuid;
@@ -1947,7 +1947,7 @@ archiveFloorCursor: string;
 export type JournalRetention = {
 /** The minimum age of events; CP_JOURNAL_RETENTION_MIN_AGE_SECONDS by default. */
 beforeSeconds?: number;
-/** The most events, the oldest first. */
+/** The maximum number of events, oldest first. */
 maxEvents?: number;
 };
 
@@ -2157,7 +2157,7 @@ op: "eq" | "in" | "prefix" | "lte" | "gte" | "exists";
 value?: string | number | boolean | null | Array<string | number | boolean | null>;
 };
 
-/** The number of tenants for which the memory service has failed repeatedly and is not called now. Their contexts lack memory; nothing else depends on it. */
+/** The number of tenants for which the memory service has failed repeatedly and is not called at the moment. Their contexts lack memory; nothing else depends on it. */
 export type MemoryRest = {
 circuitsOpen: number;
 };
@@ -2194,7 +2194,7 @@ description?: string;
 metadataSchema?: Record<string, unknown>;
 /** From 1 to 50, each like text/plain, image/* or * /*. */
 mediaTypes: string[];
-/** Bytes of the content, at least 1. */
+/** The maximum size of the content, at least 1. */
 maxBytes?: number | null;
 };
 
@@ -2240,7 +2240,7 @@ workspaceId?: Uuid | null;
 sessionId?: Uuid | null;
 /** Required with dedupKey and externalRef. */
 source?: string | null;
-/** A repetition by the same author with the same source and key writes nothing. */
+/** Recording it again with the same author, source and key writes nothing. */
 dedupKey?: string | null;
 /** RFC 3339 with an offset. */
 observedAt?: string | null;
@@ -2387,7 +2387,7 @@ execution?: {
 skill?: string | null;
 version?: string | null;
 inputs?: string | Record<string, string> | null;
-/** A run without progress for longer is reported once by run.stalled. */
+/** A run without progress for a longer time is reported once by run.stalled. */
 progressTimeoutSeconds?: number | null;
 retry?: {
 /** After this many consecutive failed attempts, the task moves to a blocked status. Unlimited by default. */
@@ -2564,12 +2564,12 @@ project: ContextProject | null;
 };
 
 export type OutboxDrop = {
-/** Why, for the journal. */
+/** The reason, for the journal. */
 reason: string;
 };
 
 export type OutboxRedrive = {
-/** Why, for the journal. */
+/** The reason, for the journal. */
 reason?: string;
 };
 
@@ -4576,7 +4576,7 @@ name: string;
 roleWorkspaceId: Uuid | null;
 assignmentWorkspaceId: Uuid | null;
 }>;
-/** `agent_task_types`, `agent_any`: a running registered agent whose spec covers the workspace and names this type, or accepts every type. `any`: any other member of the workspace. */
+/** `agent_task_types`, `agent_any`: a running registered agent whose spec covers the workspace and lists this type, or accepts every type. `any`: any other member of the workspace. */
 reason: "any" | "agent_task_types" | "agent_any";
 };
 

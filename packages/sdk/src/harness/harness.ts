@@ -14,9 +14,9 @@ import { continueSession, endOrphans, ignoreRefusal, leaseSecondsOf, openSession
 
 const firstIdleMs = 250;
 const closeMsMax = 10_000;
-/** The longest wait that a service can require before the next request. */
+/** The longest delay that a service can require before the next request. */
 const askedWaitMsMax = 300_000;
-/** The number of tasks among which an accepted one is searched. */
+/** How many tasks are searched for an accepted one. */
 const choiceMax = 500;
 
 interface Claimed {
@@ -25,7 +25,10 @@ interface Claimed {
   readonly grantedAt: Moment;
 }
 
-/** No work is available, or the service is unavailable; includes the wait that the service requires. */
+/**
+ * The delay after which to search again if no work is available, or the service is unavailable; includes the delay that
+ * the service requires.
+ */
 interface Nothing {
   readonly askedMs: number;
 }
@@ -314,7 +317,7 @@ export class Harness implements AsyncDisposable {
     for await (const task of available) {
       if (accepts(task)) {
         const grantedAt = LeaseClock.now();
-        // Another holder may have taken the task meanwhile, or it may have become blocked.
+        // Another holder may have taken the task in the meantime, or it may have become blocked.
         const claim = await this.#api.tasks
           .claim(task.id, this.#claimOf(intent), call)
           .catch(undefinedIfTaken);
@@ -326,7 +329,7 @@ export class Harness implements AsyncDisposable {
     return undefined;
   }
 
-  /** Options of calls that take work: a claim that is granted while the harness is closed ends with its session. */
+  /** Options for calls that take work: a claim that is granted while the harness is closed ends with its session. */
   #taking(): CallOptions {
     return { signal: this.#closing.signal };
   }

@@ -243,7 +243,7 @@ test('a stall between two attempts ends them: nothing more is sent when the leas
   const away = {
     succeed: (): StubAnswer => {
       attempts += 1;
-      // Before the second attempt, which starts after 50 ms at the earliest.
+      // Before the second attempt, which starts no earlier than after 50 ms.
       setTimeout(() => {
         over = stall();
       }, 20);

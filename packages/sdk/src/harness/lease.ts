@@ -23,7 +23,7 @@ import type { Moment } from './lease-clock.ts';
 /** How a lease ended. */
 export type LeaseEnd = 'succeeded' | 'failed' | 'cancelled' | 'suspended' | 'released' | 'lost';
 
-/** The error codes of a lost lease: the task has another holder, or none. */
+/** The error codes that mean a lost lease: the task has another holder, or none. */
 const lostCodes = new Set([
   'stale_claim',
   'claim_expired',
@@ -35,7 +35,7 @@ const lostCodes = new Set([
   'run_holder_mismatch',
 ]);
 
-/** The service's limit for the reason of a cancelled run, in characters. */
+/** The service's limit for a cancelled run's reason, in characters. */
 const cancelReasonCharactersMax = 500;
 
 /** Timeout for withdrawing the approval request of a lost lease. */
@@ -78,7 +78,7 @@ export class Lease {
   readonly #lost = new AbortController();
   /** For calls under the lease: a release first stops the work and then still needs a call. */
   readonly #calls = new AbortController();
-  /** Pending calls that end the lease, and the reason for which a heartbeat or another write was rejected meanwhile. */
+  /** Pending calls that end the lease, and the reason why a heartbeat or another write was rejected in the meantime. */
   #endings = 0;
   #ending: Promise<unknown> | undefined;
   #lossWhileEnding: { readonly reason: string; readonly cause: unknown } | undefined;
@@ -331,8 +331,8 @@ export class Lease {
       return await work(this.#parts.api);
     } catch (error) {
       const isRefused = isLoss(error);
-      // An end that was committed meanwhile also rejects this write. The response to the end determines whether the
-      // lease is lost.
+      // An end that was committed in the meantime also causes this write to be rejected. The response to the end
+      // determines whether the lease is lost.
       if (isRefused && this.#endings > 0) {
         this.#lossWhileEnding = { reason: error.message, cause: error };
         throw this.#lossBy(error.message, error);
@@ -363,8 +363,8 @@ export class Lease {
   }
 
   /**
-   * Verifies the lease at the service before a write that contains no claim, which the service would also accept from a
-   * stale holder.
+   * Verifies the lease with the service before a write that contains no claim, which the service would also accept from
+   * a stale holder.
    */
   async #confirmHeld(options: CallOptions = {}): Promise<void> {
     const call = this.#within({ ...options, idempotencyKey: undefined });
@@ -417,8 +417,8 @@ export class Lease {
   }
 
   /**
-   * A write ends with the lease at the latest. While the service is unavailable, it is retried for the length of a
-   * lease, for which the lease may survive.
+   * A write ends no later than the lease. While the service is unavailable, it is retried for the length of a lease,
+   * for which the lease may survive.
    */
   #within(options: CallOptions = {}): CallOptions {
     const { signal: own } = this.#calls;
@@ -457,7 +457,7 @@ export function isLoss(error: unknown): error is BatonError {
   return error instanceof BatonError && lostCodes.has(error.code);
 }
 
-/** Ignores the error if it has ended meanwhile. */
+/** Ignores the error if it has ended in the meantime. */
 function ignoreEnded(error: unknown): void {
   if (!isLoss(error)) throw error;
 }
@@ -478,5 +478,5 @@ function withKeyFor(request: string, options: CallOptions = {}): CallOptions {
     : { ...others, idempotencyKey: key };
 }
 
-/** Options of a run's start besides the claim. */
+/** Options for starting a run, besides the claim. */
 export type RunSettings = Omit<RunRequest, 'claimId' | 'fencingToken'>;

@@ -3,7 +3,7 @@ import type { Api } from '../client.ts';
 import { BatonError } from '../errors.ts';
 import type { Run, RunRequest } from '../generated/coordination-types.ts';
 
-/** Error codes of a run without a revision, or with one other than the current one. */
+/** Error codes for a run without a revision, or with one other than the current one. */
 const revisionCodes: readonly string[] = ['agent_revision_required', 'agent_revision_mismatch'];
 
 export type StartRun = (ref: string, request: RunRequest, options?: CallOptions) => Promise<Run>;

@@ -11,7 +11,7 @@ import { type Change, holds, type Planning, refuseSkippedVersion, unchanged } fr
 import { type Declared, isObject, type Kind } from '../documents.ts';
 import type { JsonObject } from '../yaml-documents.ts';
 
-/** Kinds that the service compares by the plan of packages, because it knows the defaults of omitted fields. */
+/** Kinds that are compared with the plan endpoint for packages, because it knows the defaults of omitted fields. */
 export const catalogueKinds = [
   'Calendar',
   'TaskType',
@@ -43,7 +43,7 @@ export async function planCatalogue(planning: Planning, documents: readonly Decl
   const all: Change[] = [];
   for (const document of documents) {
     const change = changes.get(`${document.kind}/${document.key}`);
-    // A document without a change has a problem, which is reported.
+    // A document that the plan returns no change for has a problem, which is reported.
     if (change === undefined || change.action === 'unchanged') all.push(unchanged(document));
     else all.push(await changeOf(planning, document, change, bases.get(document) ?? stamped(0)));
   }
@@ -175,7 +175,7 @@ async function withoutFilledIn(
   return fields.filter(({ path }) => isSame[path] !== true);
 }
 
-/** The form in which a new version of a type stores the members that its document omits in `execution`. */
+/** How a new version of a type stores the members of `execution` that its document omits. */
 function executionOf(given: unknown): JsonObject {
   const stated = (value: unknown): JsonObject =>
     isObject(value) ? Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null)) : {};
@@ -197,7 +197,7 @@ const changedSince = (kind: string, key: string) =>
 interface Base {
   /** 0 for an object that doesn't exist. */
   readonly version: number;
-  /** Changes with every change that the plan of its kind detects. */
+  /** Differs after every change that the plan for its kind detects. */
   readonly stamp: string;
   readonly id?: string;
   readonly status?: string;
@@ -276,7 +276,7 @@ const writers: Readonly<Record<CatalogueKind, Writer>> = {
     return (await baton.calendars.publish(body, { idempotencyKey })).version;
   },
   async Process({ baton }, { key, spec }) {
-    // The file has the number: the service rejects an existing one.
+    // The number is in the file: the service rejects an existing one.
     await baton.processDefinitions.publish({ key, spec });
     return undefined;
   },

@@ -54,7 +54,7 @@ const namedKinds = {
   },
 } as const satisfies Record<string, NamedKind>;
 
-/** Roles, capabilities and types of workspaces. */
+/** Roles, capabilities and workspace types. */
 export async function planNamed(planning: Planning, document: Declared): Promise<Change> {
   const kind: NamedKind = namedKinds[document.kind as keyof typeof namedKinds];
   const { key, spec } = document;
@@ -83,7 +83,10 @@ export async function planNamed(planning: Planning, document: Declared): Promise
   };
 }
 
-/** An object of a package belongs to the package, as for calendars, task types, agents, processes and rules. */
+/**
+ * An object installed by a package is only changed by that package, as for calendars, task types, agents, processes and
+ * rules.
+ */
 export function refusePackaged(
   { problems }: Planning,
   document: Declared,

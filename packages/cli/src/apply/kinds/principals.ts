@@ -46,7 +46,7 @@ const accessForm: Form = {
   required: ['identity'],
 };
 
-/** The fields of the file, by the call that writes them. */
+/** The fields in the file, by the call that writes them. */
 interface Wanted {
   /** Members of the principal itself. */
   readonly own: JsonObject;
@@ -105,7 +105,7 @@ export async function planPrincipal(planning: Planning, document: Declared): Pro
     problems.add(
       document,
       '/spec/kind',
-      `it is ${found.kind}, and a principal keeps its kind: take another key.`,
+      `it is ${found.kind}, and a principal's kind can't change: use another key.`,
     );
   if (wanted.access === undefined && isObject(spec['access']) && problems.count === before)
     return unchanged(document);
@@ -151,7 +151,7 @@ async function wantedIn(planning: Planning, document: Declared): Promise<Wanted>
   };
 }
 
-/** Issuer and tenant default to those of the caller. */
+/** The issuer and the tenant default to the caller's. */
 async function accessIn(
   { access: own, baton, problems }: Planning,
   document: Declared,
@@ -177,7 +177,7 @@ async function accessIn(
     iamTenantId: (identityTenant as string | undefined) ?? known?.iamTenantId,
   };
   if (place.issuer === undefined || place.iamTenantId === undefined) {
-    problems.add(document, '/spec/access', 'it lacks issuer and identityTenant, which are not known here.');
+    problems.add(document, '/spec/access', 'it lacks issuer and identityTenant, which have no default here.');
     return undefined;
   }
   return {
@@ -216,7 +216,7 @@ async function takenOver({ world, problems }: Planning, document: Declared): Pro
   return found;
 }
 
-/** A manually created principal is not created again. */
+/** A principal that was created by hand is not created again. */
 async function refuseNamesake({ world, problems }: Planning, document: Declared): Promise<void> {
   const { kind, displayName } = document.spec;
   const namesake = (await world.principals()).find(

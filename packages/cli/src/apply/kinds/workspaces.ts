@@ -166,7 +166,7 @@ async function requireTemplate({ baton, declared, problems }: Planning, document
     problems.add(document, '/spec/template', `there is no project template ${key}, here or in the files.`);
 }
 
-/** The owner by the file's name for it, or otherwise by its key or id. */
+/** The owner, by its name in the files or otherwise by its key or id. */
 async function ownerOf(
   { world }: Planning,
   { ownerPrincipalId: id }: Project,

@@ -45,7 +45,7 @@ function checklist(items: readonly unknown[]): string {
     .join('\n');
 }
 
-/** The Markdown without the markers by which Backlog.md finds its sections. */
+/** The Markdown without Backlog.md's section markers. */
 function plainBody(body: string): string {
   return body
     .replaceAll(/^[ \t]*<!-- (?:SECTION:[A-Z_]+|AC|DOD|COMMENTS?):(?:BEGIN|END) -->[ \t]*\n?/gm, '')
@@ -79,7 +79,7 @@ function markedComments(inner: string): SourceComment[] {
     });
 }
 
-/** `author:` and `created:` above a line of dashes, the text below it up to the next such head. */
+/** `author:` and `created:` above a line of dashes, then the text up to the next such header. */
 function plainComments(inner: string): SourceComment[] {
   const heads = [...inner.matchAll(/(?:^|\n)((?:(?:index|author|created):[^\n]*\n){1,4})---[ \t]*\n/g)];
   return heads.flatMap((head, at) => {

@@ -4,7 +4,7 @@ import { readDocuments, TextFault } from '../../apply/yaml-documents.ts';
 import { type LeftOut, namesIn } from '../source.ts';
 import { plainWord } from '../words.ts';
 
-/** The part of Backlog.md's configuration that concerns tasks. */
+/** The part of Backlog.md's configuration that affects tasks. */
 export interface BacklogMdConfig {
   /** The status that means done: the last one, normalized by `plainWord`. */
   readonly doneStatus: string | undefined;

@@ -51,7 +51,7 @@ export function readBacklogMdTask(
   };
 }
 
-/** A list, or a text with commas. */
+/** A list, or a comma-separated text. */
 const idsIn = (value: unknown): string[] =>
   namesIn(value)
     .flatMap((one) => one.split(','))

@@ -46,7 +46,7 @@ export function readExport(text: string, name: string): Source & { readonly tena
   const tenant = tenantIn(first !== undefined && 'fields' in first ? first.fields : {}, name);
   if (last === undefined || !('kind' in last) || last.kind !== 'end')
     throw new PlainError(
-      `${name} is not complete: its last line is missing, so the export was cut off. Make it again.`,
+      `${name} is not complete: its last line is missing, so the export was truncated. Export again.`,
     );
   const leftOut = new LeftOut();
   const people = new Map<string, string>();

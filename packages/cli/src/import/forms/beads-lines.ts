@@ -55,7 +55,7 @@ export interface BacklogLine {
 }
 
 /**
- * The issues of a text, one per line, with the fields that an `Issue` does not have.
+ * The issues in a text, one per line, including fields that `Issue` doesn't declare.
  * @param leftOut gets each line that contains none, with the reason
  * @throws PlainError for a text that is empty or has too many lines
  */
@@ -136,19 +136,19 @@ export function readFate(status: string): Fate {
 
 const priorityNames = ['critical', 'high', 'medium', 'low', 'low'] as const;
 
-/** The priority for a number of beads. */
+/** The priority for beads' priority number. */
 export function readPriority(priority: number): (typeof priorityNames)[number] {
   return priorityNames[priority] ?? 'medium';
 }
 
-/** The meaning of dependencies, from the issue to the one that it refers to. */
+/** What each dependency type means, from the issue to the one that it refers to. */
 export function relationsIn(issues: readonly Issue[]): PlannedRelation[] {
   return issues.flatMap(({ id, dependencies = [] }) =>
     dependencies.map(({ on, type }) => ({ from: id, to: on, type: relationType(type) })),
   );
 }
 
-/** Types by which an issue waits for another one. */
+/** Dependency types that make an issue wait for another one. */
 export const waitingTypes: readonly string[] = ['blocks', 'conditional-blocks', 'waits-for'];
 
 export function relationType(type: string): PlannedRelation['type'] {

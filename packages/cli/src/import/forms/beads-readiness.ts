@@ -9,10 +9,10 @@ const typesOfNoWork: ReadonlySet<string> = new Set(
   'agent role rig message gate molecule merge-request convoy event slot'.split(' '),
 );
 
-/** Statuses of issues that are hooked by or pinned to one agent in beads. */
+/** The beads statuses of issues that are hooked by or pinned to one agent. */
 const heldStatuses: ReadonlySet<string> = new Set(['hooked', 'pinned']);
 
-/** The maximum number of children that a `waits-for` waits for; a task can't have more relations. */
+/** The maximum number of children that a `waits-for` covers; a task can't have more relations. */
 const childrenMax = 250;
 
 /** All issues of a file, to resolve references between them. */
@@ -66,7 +66,7 @@ function endOf({ issue, fields }: BacklogLine, words: Words): 'done' | 'cancelle
   const fate = chosen === undefined ? readFate(issue.status) : 'open';
   if (read === 'cancelled' || fate === 'deleted') return 'cancelled';
   if (read !== 'done' && fate !== 'done') return undefined;
-  // Only a reason that is one of these words; other reasons are free text.
+  // Only reasons that are one of these words count; other reasons are free text.
   const reason = textIn(fields['close_reason']);
   return reason !== undefined && findStatus(reason, words) === 'cancelled' ? 'cancelled' : 'done';
 }

@@ -84,7 +84,7 @@ function itemOf(line: BacklogLine, graph: BeadsGraph): SourceItem {
   };
 }
 
-/** Further fields with a single value, by their names in beads; the others are reported. */
+/** Other fields with a single value, by their names in beads; the rest are reported. */
 function othersOf({ issue, fields }: BacklogLine, leftOut: LeftOut): Record<string, unknown> {
   const others = Object.entries(fields).filter(([name]) => !usedFields.has(name));
   return omitEmpty(

@@ -1,4 +1,4 @@
-/** A cell without the texts that mean empty: `null` of ClickUp and `[]`. */
+/** A cell, or undefined for texts that mean empty: ClickUp's `null` and `[]`. */
 export function plainCell(cell: string): string {
   const plain = cell.trim();
   if (/^(?:null|undefined|\[\s*\])$/i.test(plain)) return '';

@@ -65,7 +65,7 @@ const unusedFields: readonly CsvField[] = [
   ...(['children', 'blocks', 'resolution', 'category', 'completed', 'cancelled', 'archived'] as const),
 ];
 
-/** The columns of each field, the first one first. */
+/** Each field's columns, in the order of preference. */
 export type CsvColumns = Partial<Record<CsvField, readonly number[]>>;
 
 /** Jira's relations have their kind in the header: `Inward issue link (Relates)`. */
@@ -88,21 +88,23 @@ export function csvColumns(header: readonly string[], map = ''): CsvColumns {
     if (all.length > 0) columns[field] = [...new Set(all)];
   }
   if (columns.title === undefined)
-    throw usage(`No column is the title: name it by --map title=…; there are: ${header.join(', ')}.`);
+    throw usage(
+      `No column is the title: select one with --map title=…; the columns are: ${header.join(', ')}.`,
+    );
   return columns;
 }
 
-/** The columns without another use, by their positions. */
+/** The columns that no field uses, by their positions. */
 export function usedColumns(columns: CsvColumns): Set<number> {
   const used = fieldNames.filter((field) => !unusedFields.includes(field));
-  // With several ids, one identifies the task; with several parents, one is used.
+  // If there are several ids, one identifies the task; if there are several parents, one is used.
   const isFirst = (field: CsvField) => field === 'id' || field === 'parent';
   return new Set(
     used.flatMap((field) => (isFirst(field) ? columns[field]?.slice(0, 1) : columns[field]) ?? []),
   );
 }
 
-/** Whether a row may be the header of tasks. */
+/** Whether a row may be the header of a table of tasks. */
 export function isTaskHeader(cells: readonly string[], map = ''): boolean {
   try {
     return (
@@ -129,7 +131,7 @@ function mappedColumns(header: readonly string[], map: string): Map<CsvField, nu
     const exact = header.indexOf(column);
     const at = exact === -1 ? plain.indexOf(plainHeader(column)) : exact;
     if (at === -1 && column !== '')
-      throw usage(`--map names no column ${column}; there are: ${header.join(', ')}.`);
+      throw usage(`--map has no column ${column}; valid columns: ${header.join(', ')}.`);
     named.set(field, [...(named.get(field) ?? []), ...(at === -1 ? [] : [at])]);
   }
   return named;

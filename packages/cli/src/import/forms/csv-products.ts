@@ -2,7 +2,7 @@ import { hasHappened } from '../instants.ts';
 import type { LeftOut, Priority, SourceStatus } from '../source.ts';
 import { findStatus, plainWord, priorityIn, readResolution, type Words } from '../words.ts';
 
-/** A tracker whose numbers have a meaning of their own. */
+/** A tracker whose priority numbers have their own meaning. */
 export type CsvProduct = 'clickup' | 'ticktick' | undefined;
 
 export function detectCsvProduct(header: readonly string[]): CsvProduct {
@@ -14,7 +14,7 @@ export function detectCsvProduct(header: readonly string[]): CsvProduct {
     : undefined;
 }
 
-/** The columns of a row that determine its status. */
+/** The columns that determine a row's status. */
 export interface RowState {
   readonly status: string;
   readonly resolution: string;
@@ -55,7 +55,8 @@ function endOf(
   const happened = (cells: readonly string[]) =>
     cells.some((cell) => {
       const said = hasHappened(cell);
-      if (said === undefined) leftOut.add('has an end that is neither a date nor a yes', `${own}: ${cell}`);
+      if (said === undefined)
+        leftOut.add('has a completion value that is neither a date nor a yes', `${own}: ${cell}`);
       return said === true;
     });
   const resolved = readResolution(resolution);

@@ -93,7 +93,7 @@ function pagesIn(text: string): string[] | undefined {
   return titles;
 }
 
-/** The relation of each issue in `Related issues` of Redmine: `Blocked by #41, Related to #5 (1 day)`. */
+/** The relation to each issue in Redmine's `Related issues`: `Blocked by #41, Related to #5 (1 day)`. */
 const redmineRelation =
   /^(blocked by|blocks|precedes|follows|related to|relates to|duplicates|is duplicate of|has duplicate|duplicated by|copied to|copied from)\s[^#]{0,200}#?(\d+)\b/i;
 
@@ -102,7 +102,7 @@ export interface KindOfRelation {
   readonly to: string;
 }
 
-/** The relation of a text that contains its kind; undefined without a kind. */
+/** The relation that a text names; undefined if it names none. */
 export function kindOfRelation(text: string): KindOfRelation | undefined {
   const [, kind = '', to] = redmineRelation.exec(text) ?? [];
   if (to === undefined) return undefined;

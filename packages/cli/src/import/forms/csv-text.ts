@@ -1,13 +1,13 @@
 import { PlainError } from '../../plain-error.ts';
 import { readingBounds } from '../read-source.ts';
 
-/** A table of texts from a file of comma-separated values. */
+/** A table of texts from a CSV file. */
 export interface Table {
   readonly header: readonly string[];
   readonly rows: readonly TableRow[];
   /** Skipped rows, and the reasons. */
   readonly faults: readonly { readonly line: number; readonly fault: string }[];
-  /** Lines above the header, with notes on the file. */
+  /** Lines above the header, which contain notes about the file. */
   readonly preamble: number;
 }
 
@@ -35,8 +35,8 @@ export interface CsvForm {
 }
 
 /**
- * Reads comma-separated values by RFC 4180: quotes around a cell, doubled inside of one, line breaks within quotes. A
- * row with invalid quotes or another number of cells is skipped.
+ * Reads comma-separated values as RFC 4180 defines them: quotes around a cell, doubled inside of one, line breaks
+ * within quotes. A row with invalid quotes or another number of cells is skipped.
  * @throws PlainError for an empty text, too many rows, and too many errors for a file of this format
  */
 export function readCsv(text: string, name: string, { delimiter, isHeader }: CsvForm = {}): Table {
@@ -105,7 +105,7 @@ function* rowsIn(
     else faults.push({ line, fault: row.fault });
     if (faults.length > csvBounds.quoteFaultsMax)
       throw new PlainError(
-        `${name} has more than ${csvBounds.quoteFaultsMax} rows that can't be read: is it of comma-separated values?`,
+        `${name} has more than ${csvBounds.quoteFaultsMax} rows that can't be read: is it a CSV file?`,
       );
   }
 }
@@ -130,7 +130,7 @@ function rowAt(text: string, from: Place, delimiter: string): ReadRow {
     } else {
       const end = endOfCell(text, at, delimiter);
       cell = text.slice(at, end);
-      if (cell.includes('"')) return faultAt(at, 'has a quote inside of a cell that does not begin with one');
+      if (cell.includes('"')) return faultAt(at, 'has a quote inside a cell that does not begin with one');
       at = end;
     }
     cells.push(cell);

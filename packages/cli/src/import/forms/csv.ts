@@ -61,9 +61,9 @@ interface Row {
   readonly ids: readonly string[];
   readonly place: string;
   readonly row: TableRow;
-  /** The cell of a field, of its first column. */
+  /** The cell in a field's first column. */
   readonly cell: (field: CsvField) => string;
-  /** The cells of all columns of a field. */
+  /** The cells in all of a field's columns. */
   readonly cells: (field: CsvField) => readonly string[];
 }
 
@@ -91,7 +91,7 @@ function rowsOf({ rows }: Table, columns: CsvColumns, leftOut: LeftOut): Row[] {
   });
 }
 
-/** The name of a row without an id; repeated titles are numbered. @param counts of rows, by their title */
+/** A name for a row without an id; repeated titles are numbered. @param counts of rows, by their title */
 function ownTitle(title: string, seen: ReadonlySet<string>, counts: Map<string, number>): string {
   let count = (counts.get(title) ?? 0) + 1;
   const name = () => (count === 1 || title === '' ? title : `${title} (${count})`);
@@ -164,14 +164,14 @@ function peopleIn(cell: string): string[] {
   return plain === '' ? [] : [plain];
 }
 
-/** The due date and the start date; a range of Notion (`from → to`) contains both. */
+/** The due date and the start date; a Notion range (`from → to`) contains both. */
 function datesOf({ own, cell }: Row, leftOut: LeftOut): readonly [string | undefined, string | undefined] {
   const range = plainCell(cell('due')).split(/\s*→\s*/, 2);
   const [due = '', from = ''] = range.reverse();
   const dateOf = (text: string, what: string) => {
     const date = instantIn(text);
     if (text !== '' && date === undefined)
-      leftOut.add(`has a ${what} date of another form than 2026-12-24`, `${own}: ${text}`);
+      leftOut.add(`has a ${what} date in a form other than 2026-12-24`, `${own}: ${text}`);
     return date;
   };
   return [dateOf(due, 'due'), dateOf(plainCell(cell('start')) || from, 'start')];

@@ -233,7 +233,7 @@ test('comma-separated values have quotes, line breaks in them, and other separat
   assert.deepEqual(readCsv('a\tb\n1\t2', 'f').rows[0]?.cells, ['1', '2']);
   for (const [row, fault] of [
     ['1,"2', 'begins a quote that never ends'],
-    ['1,2"3"', 'has a quote inside of a cell that does not begin with one'],
+    ['1,2"3"', 'has a quote inside a cell that does not begin with one'],
     ['"1"2,3', 'has text after a closing quote'],
     ['1', 'has a different number of cells than the header, which has 2'],
     ['1,2,3', 'has a different number of cells than the header, which has 2'],
@@ -276,7 +276,7 @@ test('columns are detected by their headers, or mapped; others become custom fie
   assert.equal(items[0]?.dueDate, '2026-12-24T00:00:00.000Z');
   assert.deepEqual(
     leftOut.items.map(({ reason }) => reason),
-    ['repeats an id', 'has a due date of another form than 2026-12-24'],
+    ['repeats an id', 'has a due date in a form other than 2026-12-24'],
   );
   const mapped = readCsvTasks('What,Nr\nDo it,1\n', 'f', words, { source: 's', map: 'title=What,id=Nr' });
   assert.deepEqual(mapped.items.map(brief), [
@@ -292,7 +292,7 @@ test('columns are detected by their headers, or mapped; others become custom fie
   );
   assert.throws(
     () => readCsvTasks('a,b\n1,2\n', 'f', words, { source: 's', map: 'title=c' }),
-    /names no column c/,
+    /has no column c/,
   );
 });
 
@@ -390,7 +390,7 @@ test('text that is nested deeply, too long, too large or not UTF-8 is rejected e
   await assert.rejects(readSourceText(file, 2048), /is larger than 2 KiB: split it/);
   writeFileSync(file, Buffer.from([0xff, 0xfe, 0x61, 0]));
   await assert.rejects(readSourceText(file), /is not UTF-8 text: save it as UTF-8\.$/);
-  await assert.rejects(readSourceText(folder), /is a folder: name a file\.$/);
+  await assert.rejects(readSourceText(folder), /is a folder: specify a file\.$/);
   await assert.rejects(readSourceText(join(folder, 'none')), /can't be read \(ENOENT\)\.$/);
 });
 

@@ -2,7 +2,7 @@ import { PlainError } from '../../plain-error.ts';
 import { readingBounds, readJson } from '../read-source.ts';
 import type { LeftOut } from '../source.ts';
 
-/** A value of a list of issues, and its position. */
+/** A value in a list of issues, and its position. */
 export interface GithubRecord {
   readonly value: unknown;
   readonly place: string;
@@ -59,7 +59,7 @@ function isDocument(text: string): boolean {
   return 'value' in read;
 }
 
-/** Cuts where a bracket closes the outermost value, and at the end of a line that can't belong to one. */
+/** Splits where a bracket closes the outermost value, and at the end of a line that can't belong to one. */
 function partsOf(text: string): Part[] {
   const parts: Part[] = [];
   let [depth, isInText, from, line, began] = [0, false, 0, 1, 1];
@@ -119,7 +119,7 @@ function nodesBelow(data: object): unknown[] | undefined {
   return undefined;
 }
 
-/** The members of a list, or of a connection of GraphQL (`{nodes: […]}`). */
+/** The members of a list, or of a GraphQL connection (`{nodes: […]}`). */
 export function listMembers(value: unknown): unknown[] {
   if (Array.isArray(value)) return value as unknown[];
   if (typeof value !== 'object' || value === null)

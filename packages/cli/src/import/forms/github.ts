@@ -17,7 +17,7 @@ import { githubRecords, listMembers } from './github-records.ts';
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * Reads issues of GitHub: a response of the REST API (`gh api repos/OWNER/REPO/issues --paginate`), the output of `gh
+ * Reads GitHub issues: a response from the REST API (`gh api repos/OWNER/REPO/issues --paginate`), the output of `gh
  * issue list --json …`, or a GraphQL response.
  * @param repository as `owner/repo`, for issues without an address
  * @throws PlainError for any other input, and if no issue could be read
@@ -36,7 +36,7 @@ export function readGithub(text: string, name: string, words: Words, repository?
       leftOut.addUnreadable('is not an issue of GitHub: it needs number and title', place);
     else if (isPullRequest(fields)) leftOut.add('is a pull request, not an issue', id);
     else if (owner === undefined)
-      leftOut.addUnreadable('has no URL: add url to the --json of gh, or pass --source owner/repo', place);
+      leftOut.addUnreadable("has no URL: add url to gh's --json option, or pass --source owner/repo", place);
     else if (seen.has(id)) leftOut.add('is listed twice', id);
     else {
       seen.add(id);
@@ -118,7 +118,7 @@ function itemOf(
   };
 }
 
-/** A list without the state of its issues may have the time of their closing. */
+/** A list without the issues' states may contain the time at which they were closed. */
 function stateIn(fields: Fields): string {
   const isClosed =
     fields['closed'] === true || textIn(fields['closed_at'] ?? fields['closedAt']) !== undefined;
@@ -209,7 +209,7 @@ function withParents(
   });
 }
 
-/** An issue that is blocked by one outside of the list gets a blocked status, because it can't get a relation. */
+/** An issue that is blocked by one outside the list gets a blocked status, because no relation can be created. */
 function withForeignBlockers(
   items: readonly SourceItem[],
   neighbours: ReadonlyMap<string, Neighbours>,

@@ -130,7 +130,7 @@ test('ids with a NUL, half of a character or 500 characters are left out, in ite
   );
   assert.deepEqual(reasons(source), [
     '1 × relation has an invalid id',
-    '2 × has an id with a NUL or half of a character',
+    '2 × has an id with a NUL or half a character',
   ]);
 });
 
@@ -160,7 +160,7 @@ test('a report has at most 201 reasons, and counts the others', () => {
   const { items, leftOut } = readBeads(JSON.stringify(issue), 'f', words);
   assert.deepEqual([items.length, leftOut.items.length], [1, 201]);
   assert.deepEqual(leftOut.items.at(-1), {
-    reason: 'is skipped or changed for further reasons',
+    reason: 'is skipped or changed for other reasons',
     count: 800,
     examples: ['a'],
   });

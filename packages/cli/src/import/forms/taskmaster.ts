@@ -94,7 +94,7 @@ interface Reading {
 interface Where {
   readonly tag: string;
   readonly place: string;
-  /** The id of the task that it is part of, without its tag. */
+  /** The id of the task that it belongs to, without its tag. */
   readonly parentId?: string;
 }
 
@@ -125,7 +125,7 @@ function readTask(value: unknown, where: Where, reading: Reading): void {
     description: descriptionOf(fields),
     status: sourceStatus,
     priority: priorityIn(textIn(fields['priority']) ?? '') ?? parentPriority(where, reading),
-    // A finished item has been checked there, or never will be.
+    // A finished item has already been checked there, or never will be.
     ...(strategy !== undefined && !isOver && { acceptance: [checkOf(strategy)] }),
     customFields: omitEmpty({
       labels: where.tag === 'master' ? [] : [where.tag],

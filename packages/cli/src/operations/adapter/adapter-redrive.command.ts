@@ -9,7 +9,7 @@ import { responseOf } from '../../result-form.ts';
 import { show } from '../../show.ts';
 import { formatAdapterState } from './adapter-state.ts';
 
-/** `baton operations adapter redrive`: retries the event at which the tenant's delivery is on hold. */
+/** `baton operations adapter redrive`: retries the event that the tenant's delivery is on hold at. */
 export function addAdapterRedrive(adapter: Command, context: CommandContext): void {
   const command = adapter
     .command('redrive')

@@ -35,7 +35,8 @@ export function addOutboxRedrive(outbox: Command, context: CommandContext): void
 }
 
 /**
- * Page by page, from the newest on: an event that fails again meanwhile keeps its position, and is not retried twice.
+ * Page by page, from the newest on: an event that fails again in the meantime keeps its position, and is not retried
+ * twice.
  */
 async function redriveAll(
   baton: BatonClient,

@@ -37,7 +37,7 @@ function ActionList({ actions }: { readonly actions: readonly Action[] }) {
   );
 }
 
-/** The effect of an action, and the member that contains its object. */
+/** What an action does, and the member that contains its object. */
 const kinds: Readonly<Record<string, readonly [words: string, member?: string]>> = {
   invokeSkill: ['Calls the skill', 'skill'],
   ensureWork: ['Creates the task', 'title'],
@@ -87,7 +87,7 @@ function OneAction({ kind, content }: { readonly kind: string; readonly content:
   );
 }
 
-/** The values within an object, each by its path; a list is one value. */
+/** The values in an object, each by its path; a list counts as one value. */
 function leavesOf(name: string, value: unknown): [string, unknown][] {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return [[name, value]];
   const members = Object.entries(value);

@@ -55,7 +55,7 @@ function Change({ change, labels }: { change: SubjectChange; labels: readonly [s
   );
 }
 
-/** The console's label of the part of the snapshot, and the user-defined names below it. */
+/** The console's label for the part of the snapshot, and the user-defined names below it. */
 function Place({ path }: { readonly path: readonly string[] }) {
   const { part, names } = placeOf(path);
   return (
@@ -100,7 +100,7 @@ function Side({ parts, mark: Mark, sign, words }: SideProps) {
   );
 }
 
-/** The parts of both values; a value that isn't set has none. */
+/** Both values in parts; a value that isn't set has none. */
 function partsOf({ path, before, after }: SubjectChange): {
   readonly before: readonly Part[] | undefined;
   readonly after: readonly Part[] | undefined;
@@ -123,7 +123,7 @@ function formatValue(path: readonly string[], value: unknown): string | undefine
   return isDate(path) ? dateText(String(value)) : valueText(value);
 }
 
-/** A changed part with its invisible characters shown, joiners and white space included. */
+/** A changed part with its invisible characters shown, including zero-width joiners and white space. */
 function changedText(text: string): string {
   if (text.trim() !== '') return revealHidden(text, { all: true });
   const signs: Readonly<Record<string, string>> = { ' ': '␣', '\n': '↵\n', '\t': '⇥' };
@@ -133,7 +133,7 @@ function changedText(text: string): string {
 const formatCodePoint = (blank: string) =>
   `⟨U+${blank.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`;
 
-/** The length to which unchanged text around a change is shortened. The full subject follows below. */
+/** The length that unchanged text around a change is shortened to. The full subject follows below. */
 const equalCharactersMax = 240;
 
 function equalText(text: string, hasBefore: boolean, hasAfter: boolean): string {

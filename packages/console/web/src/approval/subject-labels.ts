@@ -20,7 +20,7 @@ const followUp = 'Follow-up actions';
 
 export const labelField = (name: keyof TaskSnapshot): string => taskFields[name];
 
-/** The place of a changed value: the console's label of the part, and the user-defined names within it. */
+/** Where a changed value is: the console's label for the part, and the user-defined names within it. */
 export function placeOf(path: readonly string[]): {
   readonly part: string;
   readonly names: readonly string[];
@@ -41,13 +41,13 @@ export function placeOf(path: readonly string[]): {
   return { part: root === 'task' ? 'Task' : followUp, names: path.slice(1) };
 }
 
-/** Labels of the changed fields that the service reports. */
+/** Labels for the changed fields that the service reports. */
 export function labelFields(names: readonly string[]): string {
   const words: Readonly<Record<string, string>> = { ...taskFields, artifact: 'Artifact', outcome: followUp };
   return names.map((name) => words[name] ?? name).join(', ');
 }
 
-/** Whether something at or below a place of the snapshot has changed. */
+/** Whether something at or below a place in the snapshot has changed. */
 export function isChangedAt(changes: readonly SubjectChange[], ...place: readonly string[]): boolean {
   return changes.some(({ path }) =>
     place.every((name, index) => index >= path.length || path[index] === name),

@@ -10,7 +10,7 @@ const words = new Intl.Segmenter('en', { granularity: 'word' });
 /** The comparison costs time and memory per pair of words. Larger differences are marked as a single change. */
 const pairsMax = 1_000_000;
 
-/** A rewritten text shares a few words by coincidence. More changes than this are marked as one, … */
+/** A rewritten text shares a few words with the old one by coincidence. More changes than this are marked as one, … */
 const changesMax = 4;
 /** … if they leave less than this of the shorter text equal. */
 const equalShareMin = 0.3;
@@ -29,7 +29,7 @@ export function compareWords(before: string, after: string): Record<'before' | '
   return { before: partsOf(runs, 'old'), after: partsOf(runs, 'now') };
 }
 
-/** Consecutive words that both texts have, or that one has instead of those of the other. */
+/** Consecutive words that both texts have, or that one text has instead of the other's. */
 interface Run {
   readonly isChanged: boolean;
   readonly old: readonly string[];
@@ -81,7 +81,7 @@ function runsOf(old: readonly string[], now: readonly string[]): Run[] {
   return changes > changesMax && equalCharacters < shorter * equalShareMin ? whole : runs;
 }
 
-/** The number of words that the remainders of both texts share, for each pair of positions. */
+/** How many words the rest of both texts shares, for each pair of positions. */
 function commonLengths(old: readonly string[], now: readonly string[]): Uint16Array {
   const width = now.length + 1;
   const lengths = new Uint16Array((old.length + 1) * width);

@@ -8,7 +8,7 @@ import { Who } from '../parts/Who.tsx';
 import { taskQuery } from '../queries.ts';
 import styles from './inbox.module.css';
 
-/** The number of the journal's newest control message events that are read. Task pages show older ones. */
+/** How many of the journal's newest control message events are read. Task pages show older ones. */
 const eventsMax = 200;
 const runsMax = 20;
 const messagesMax = 50;
@@ -24,8 +24,8 @@ const words: Readonly<Record<ControlMessage['operation'], string>> = {
 /** Control messages to active runs that are not acknowledged yet. */
 export function ControlMessages({ me }: { me: HarnessContext }) {
   const { data, error, refetch } = useQuery({
-    // Not under the key of tasks: each refetch would send up to 41 requests more, and a busy tenant would never finish
-    // one.
+    // Not under the query key of tasks: each refetch would send up to 41 more requests, and a busy tenant would never
+    // finish one.
     queryKey: ['inbox', 'control-messages'],
     queryFn: ({ signal }) => openMessages(signal),
     enabled: ['events.read', 'tasks.read'].every((permission) => me.permissions.includes(permission)),

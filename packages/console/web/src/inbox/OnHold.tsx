@@ -9,7 +9,8 @@ import styles from './inbox.module.css';
 
 const shownMax = 20;
 /**
- * The newest suspended runs that are read. A run keeps its status `suspended` after a later run has resumed its work.
+ * How many of the newest suspended runs are read. A run keeps its status `suspended` after a later run has resumed its
+ * work.
  */
 const runsPageSize = 50;
 const runsPagesMax = 4;
@@ -22,7 +23,7 @@ export function OnHold({ me }: { me: HarnessContext }) {
   const may = (permission: string) => me.permissions.includes(permission) || me.permissions.includes('admin');
   const awaiting = new Set(me.pendingApprovals.flatMap(({ taskId }) => taskId ?? []));
   const runs = useQuery({
-    // Not under the key of tasks, each refetch of which would send as many requests more.
+    // Not under the query key of tasks: each refetch would send as many more requests.
     queryKey: ['inbox', 'on-hold', ...awaiting],
     queryFn: ({ signal }) => readOnHold(awaiting, signal),
     placeholderData: keepPreviousData,

@@ -6,7 +6,7 @@ import { meQuery, principalQuery, queries, taskQuery } from '../queries.ts';
 import styles from './journal.module.css';
 import { isId, type JournalSearch } from './journal-search.ts';
 
-/** The number of actors to choose from: those of the shown events. */
+/** The maximum number of actors to choose from; they are those of the shown events. */
 const actorsMax = 50;
 
 interface FiltersProps {
@@ -97,7 +97,7 @@ export function Filters({ search, events, onChange }: FiltersProps) {
   );
 }
 
-/** The text of a field whose value is in the URL. */
+/** The text in a field whose value is in the URL. */
 function useField(value: string) {
   const [text, setText] = useState(value);
   const reported = useRef(value);
@@ -117,7 +117,7 @@ function useField(value: string) {
   };
 }
 
-/** @param actor empty for any actor */
+/** @param actor empty for all actors */
 function withActor({ actor: _before, ...search }: JournalSearch, actor: string): JournalSearch {
   return actor === '' ? search : { ...search, actor };
 }

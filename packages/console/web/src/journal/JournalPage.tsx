@@ -17,7 +17,7 @@ import { NewerEvents } from './newer-events.ts';
 const ObjectAtEventPage = lazy(() => import('./ObjectAtEventPage.tsx'));
 const route = getRouteApi('/shell/journal');
 
-/** The live journal, or, with an event in the URL, that event's object as of the event. */
+/** The live journal or, if the URL contains an event, that event's object at the time of the event. */
 export function JournalPage() {
   const { object, at } = route.useSearch();
   const me = useQuery(meQuery);

@@ -4,14 +4,14 @@ import { baton } from '../client.ts';
 import { type JournalSearch, prefixesIn } from './journal-search.ts';
 
 const pageSize = 200;
-/** The maximum number of pages that a person can load without filtering. */
+/** How many pages a person can load at most without filtering. */
 export const pagesMax = 10;
 /** New events are added to the first page. At this length the older pages are dropped; they can be loaded again. */
 const firstPageMax = 2 * pageSize;
 
 type Pages = InfiniteData<JournalEventPage, string>;
 
-/** The events that pass the filters, newest first, older ones by further pages. */
+/** The events that match the filters, newest first; older ones are loaded page by page. */
 export function journalQuery({ types, object, actor }: JournalSearch) {
   const prefixes = prefixesIn(types).join(',');
   return infiniteQueryOptions({

@@ -4,9 +4,9 @@ import type { JournalEvent } from '@baton/sdk';
 export interface JournalSearch {
   /** Prefixes of types, separated by commas. */
   readonly types?: string;
-  /** Id of the object that the events are about. */
+  /** The id of the object that the events are about. */
   readonly object?: string;
-  /** Id of the principal that caused them. */
+  /** The id of the principal that caused them. */
   readonly actor?: string;
   /** Cursor of one event of the object: the page then shows the state of the object after that event. */
   readonly at?: string;

@@ -2,11 +2,11 @@ import type { JournalEvent } from '@baton/sdk';
 
 /** In milliseconds and events. */
 export const newerBounds = {
-  /** The time for which live events are batched: a busy tenant writes hundreds a second. */
+  /** How long live events are batched: a busy tenant writes hundreds a second. */
   gatherMs: 250,
-  /** When events were left out, the list is refetched after this time instead. */
+  /** If events were left out, the list is refetched after this time instead. */
   readAgainMs: 2_000,
-  /** The size of a page, so that a page read afterwards contains all of them. With more, the list is refetched. */
+  /** The size of a page, so that one page contains all of them. If there are more, the list is refetched. */
   gatheredMax: 200,
 };
 
@@ -22,7 +22,7 @@ interface Shown {
   readAgain(): void;
 }
 
-/** Batches new events, and shows them when no running query would overwrite them. */
+/** Batches new events, and shows them once no running query can overwrite them. */
 export class NewerEvents {
   readonly #shown: Shown;
   readonly #bounds: typeof newerBounds;

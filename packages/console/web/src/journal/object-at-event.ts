@@ -9,7 +9,7 @@ const pagesMax = 10;
 /** The shortest interval between two queries for the next event. */
 const gatherMs = 500;
 
-/** The events of one object up to one of them. */
+/** An object's events up to one of them. */
 export interface Then {
   /** Oldest first; the last one is the requested event. */
   readonly events: readonly JournalEvent[];
@@ -88,7 +88,7 @@ export interface Fact {
   readonly from: JournalEvent;
 }
 
-/** Events about a part of their object, or about its use by others. Their members are not the object's. */
+/** Events about a part of their object, or about its use by others. Their members don't belong to the object. */
 const ofParts =
   /^(task\.(comment|relation|external_reference|context_pack|completion_work|verification_started)|work\.|project\.(external_reference|config)|run\.(checkpointed|child|control_message|handoff)|rule\.evaluated|(role|capability|skill)\.(assigned|revoked)|workspace\.member|knowledge\.|process\.(stage|step|timer|sla|escalated|recall|correlated|milestone|data_changed|compensated)|artifact\.content_read)/;
 

@@ -14,7 +14,7 @@ import { meQuery } from '../queries.ts';
 const pageSize = 50;
 const foundMax = 20;
 
-/** A search of the memory service, and the work rules. */
+/** A search in the memory service, and the work rules. */
 export function KnowledgePage() {
   useLineKeys();
   return (

@@ -12,7 +12,7 @@ export const categories: readonly [Category, string][] = [
   ['terminal_cancelled', 'Cancelled'],
 ];
 
-/** The status of a task in the colour of its category. The dot is filled while somebody holds the task. */
+/** A task's status in the colour of its category. The dot is filled while somebody holds the task. */
 export function Status({ task }: { task: Pick<Task, 'status' | 'systemStatusCategory' | 'activeClaimId'> }) {
   const isHeld = task.activeClaimId !== null;
   return (

@@ -37,7 +37,7 @@ export function Countdown({ to }: { to: string }) {
   );
 }
 
-/** The time of Baton's clock, updated each second near the instant and each half minute otherwise. */
+/** The time by Baton's clock, updated every second near the instant and every half minute otherwise. */
 function useNow(nearMs: number): number {
   const [now, setNow] = useState(serverNow);
   const everyMs = Math.abs(nearMs - now) < 120_000 ? 1_000 : 30_000;

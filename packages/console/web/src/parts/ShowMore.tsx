@@ -1,6 +1,6 @@
 import type { UseInfiniteQueryResult } from '@tanstack/react-query';
 
-/** Loads the next page of a list; nothing if the whole list is shown. */
+/** A button that loads the next page of a list; hidden if the whole list is shown. */
 export function ShowMore({
   query: { hasNextPage, isFetchingNextPage, fetchNextPage },
 }: {

@@ -5,7 +5,7 @@ import { newIdempotencyKey } from '@baton/sdk';
 export interface IdempotencyKeys {
   /** @returns the same key for the same body, so that a retry after a lost response creates no duplicate */
   of(body: unknown): string;
-  /** The body was accepted, so the same body is a new request. */
+  /** The request was accepted, so sending the same body again is a new request. */
   taken(): void;
 }
 

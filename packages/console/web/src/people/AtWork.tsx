@@ -12,7 +12,7 @@ import { type Activity, heldTaskQuery, isSilent } from './activity.ts';
 import { Disable } from './Disable.tsx';
 import styles from './people.module.css';
 
-/** A principal with its sessions, its claims, and the actions of an operator. */
+/** A principal with its sessions and claims, and the actions that an operator can perform. */
 export function AtWork({
   activity,
   stalled,

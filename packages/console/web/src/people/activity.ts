@@ -7,13 +7,13 @@ import { serverNow } from '../server-clock.ts';
 
 /** Heartbeats write no events, so their data is polled while the page is visible. */
 const everyMs = 5_000;
-/** With more than one page of sessions every page is refetched, hence less often. */
+/** If there is more than one page of sessions, every page is refetched, so this happens less often. */
 const longEveryMs = 20_000;
 /** Events trigger a refetch at most this often: a busy tenant writes hundreds a second. */
 const gatherMs = 1_500;
 const clockMs = 1_000;
 /**
- * A session sends a heartbeat every third of its lease. After this part of the lease, three consecutive ones are
+ * A session sends a heartbeat every third of its lease. After this part of the lease, three consecutive heartbeats are
  * missing.
  */
 const silentPart = 0.9;
@@ -44,7 +44,7 @@ export const claimsQuery = queryOptions({
   refetchInterval: everyMs,
 });
 
-/** A held task, for its title. Not under the key of tasks, which is refetched on every task event. */
+/** A held task, for its title. Not under the query key of tasks, which is refetched on every task event. */
 export const heldTaskQuery = (id: string) =>
   queryOptions({
     queryKey: ['held-task', id],
@@ -52,7 +52,7 @@ export const heldTaskQuery = (id: string) =>
     staleTime: 600_000,
   });
 
-/** The newest running runs, and those that have stalled. */
+/** The newest running runs, and the stalled ones. */
 export const runsQuery = queryOptions({
   queryKey: ['people', 'runs'],
   queryFn: async ({ signal }) => {

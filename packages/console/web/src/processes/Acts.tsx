@@ -8,7 +8,10 @@ import { meQuery } from '../queries.ts';
 
 type Act = 'suspend' | 'resume' | 'skip' | 'cancel';
 
-/** The actions of an operator on an instance. All but `resume` require a reason, which the journal records. */
+/**
+ * The actions that an operator can perform on an instance. All but `resume` require a reason, which the journal
+ * records.
+ */
 export function Acts({ instance }: { instance: ProcessInstance }) {
   const queries = useQueryClient();
   const keys = useIdempotencyKeys();

@@ -19,7 +19,7 @@ export interface Stage {
 }
 
 type Document = Record<string, unknown>;
-/** Members of a step that don't name its kind. */
+/** Members of a step other than the one that names its kind. */
 const settings = new Set([
   'id',
   'when',

@@ -22,7 +22,7 @@ export function ProjectPage() {
   const query = useQuery({
     queryKey: ['projects', 'one', id],
     queryFn: ({ signal }) => baton.projects.get(id, { signal }),
-    // The ETag is stored for this very object.
+    // The ETag is stored for exactly this object.
     structuralSharing: false,
   });
   const workspaceId = query.data?.workspaceId ?? '';

@@ -71,7 +71,7 @@ function Projects() {
   );
 }
 
-/** A project has the name of its workspace. */
+/** A project is named after its workspace. */
 export function ProjectName({ workspaceId }: { workspaceId: string }) {
   const { data } = useQuery(workspaceQuery(workspaceId));
   return <>{data?.name ?? `Project of workspace ${workspaceId.slice(-8)}`}</>;

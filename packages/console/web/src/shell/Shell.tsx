@@ -69,7 +69,7 @@ export function Shell() {
     } catch (error) {
       return notify(<ErrorNote error={error} />, { isBad: true });
     }
-    // A reload discards everything of this person: access token and cached data.
+    // A reload discards this person's access token and cached data.
     location.assign('/sign-in');
   }
 

@@ -17,13 +17,13 @@ function takeCode(): string | undefined {
 /** Signs in with the code in the URL, an identity provider, or a personal access token. */
 export function SignInPage() {
   const [error, setError] = useState<unknown>();
-  /** A code of somebody other than the signed-in person. */
+  /** A code that belongs to somebody other than the signed-in person. */
   const [others, setOthers] = useState<string>();
   const [isBusy, setBusy] = useState(false);
   const hasBegun = useRef(false);
   useTitle('Sign in');
 
-  // A reload discards everything of the previous person.
+  // A reload discards all data of the previous person.
   const leave = () => location.replace(localPath(new URLSearchParams(location.search).get('next')));
 
   async function enter(given: Given) {

@@ -1,4 +1,4 @@
-/** The destination after the sign-in: a path of the console, never another site. */
+/** The destination after the sign-in: a path in the console, never another site. */
 export function localPath(next: string | null): string {
   if (!next?.startsWith('/') || !URL.canParse(next, location.origin)) return '/';
   const { origin, pathname, search } = new URL(next, location.origin);

@@ -162,7 +162,7 @@ function NextAttempt({ at }: { at: string }) {
   );
 }
 
-/** Redelivers one after the other; stops at the first error. */
+/** Redelivers them one after the other; stops at the first error. */
 function RedriveAll({ items }: { items: readonly UndeliveredEvent[] }) {
   const queries = useQueryClient();
   const [done, setDone] = useState(0);

@@ -8,7 +8,7 @@ import { Memory } from './Memory.tsx';
 import styles from './system.module.css';
 
 const everyMs = 5_000;
-/** The services compute these on request, hence less often. */
+/** The services compute these on request, so they are polled less often. */
 const figuresEveryMs = 10_000;
 
 /** The health of both services, their metrics, and undelivered events. */
@@ -97,7 +97,7 @@ function describeHealth({ report, failure }: ServiceHealth): string[] {
   ].filter((line) => typeof line === 'string');
 }
 
-/** The label of each metric, and the value from which it is highlighted. */
+/** Each metric's label, and the value from which on it is highlighted. */
 const shown: readonly {
   readonly name: string;
   readonly label: string;

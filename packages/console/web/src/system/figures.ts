@@ -1,4 +1,6 @@
-/** Metrics take a moment in a busy database; the services respond within 3 s, if need be without their gauges. */
+/**
+ * Metrics take a moment when the database is busy; the services respond within 3 s, if necessary without their gauges.
+ */
 const waitMs = 10_000;
 /** The largest exposition that is read; a process writes about 30 kB. */
 const charactersMax = 1_000_000;

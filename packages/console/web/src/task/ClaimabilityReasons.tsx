@@ -11,7 +11,7 @@ import { actOf, adviceOf, approvalOf, describeReason, type Remedy } from './reme
 import styles from './task.module.css';
 import { useHold } from './use-holds.tsx';
 
-/** An instant from this year on means that the task becomes available only by an explicit release. */
+/** An instant in this year or later means that the task becomes available only when it is released explicitly. */
 const untilReleased = '9999';
 
 /** Everything that prevents the task from being claimed, each with its remedies. */

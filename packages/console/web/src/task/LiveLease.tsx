@@ -20,7 +20,7 @@ export function LiveLease({ task }: { task: Task }) {
   });
   const hold = useHold(task.id);
   const loss = useLoss(task.id);
-  // Kept here, because neither a claim nor a loss exists between the end of the claim and its detection.
+  // Kept here, because between the end of the claim and its detection there is neither a claim nor a loss.
   const [result, setResult] = useState('');
   return (
     <section className="card stack" aria-labelledby="lease">

@@ -10,8 +10,7 @@ import styles from './task.module.css';
 
 const shownMax = 100;
 /**
- * Claims and runs have their own event streams. This is the number of events read per stream, of the newest streams
- * only.
+ * Claims and runs have their own event streams. This many events are read per stream, from the newest streams only.
  */
 const partsMax = 10;
 const eventsOfPartMax = 20;

@@ -12,7 +12,7 @@ export const claimabilityQuery = ({ id, version, systemStatusCategory, available
     queryKey: ['tasks', 'claimability', id, version],
     queryFn: ({ signal }) => baton.tasks.getClaimability(id, { signal }),
     enabled: id !== '' && !systemStatusCategory.startsWith('terminal'),
-    // The end of a retry delay and a start date write no events.
+    // No event is written when a retry delay ends or a start date is reached.
     refetchInterval: ({ state: { data } }) =>
       data?.reasons.some(({ code }) => code === 'not_before') ? pollMs(availableAt) : false,
   });

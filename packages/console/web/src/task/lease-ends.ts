@@ -1,7 +1,7 @@
 /** The release reasons of the console, recorded in the journal. */
 export const endReasons = { givenBack: 'given back in the console', ended: 'ended in the console' };
 
-/** Reasons that mean no loss if the holder caused them: completed, cancelled, or released the task. */
+/** Reasons that don't count as a loss if the holder caused them: the task was completed, cancelled or released. */
 const ownReasons: readonly (string | null)[] = ['completed', 'task_cancelled', endReasons.ended];
 
 /**

@@ -2,7 +2,7 @@ import { etagOf } from '@baton/sdk';
 import { baton } from '../client.ts';
 import { endReasons } from './lease-ends.ts';
 
-/** An act that removes a reason, under its name in the API. */
+/** An action that removes a reason, under its name in the API. */
 export interface Remedy {
   readonly act: string;
   readonly path: string;
@@ -11,9 +11,9 @@ export interface Remedy {
 interface Act {
   /** The button's label. */
   readonly words: string;
-  /** The confirmation of an act that affects somebody else. */
+  /** The confirmation for an action that affects somebody else. */
   readonly confirmation?: string;
-  /** @param ids those in the path, in its order */
+  /** @param ids the ids in the path, in the same order */
   readonly run: (ids: readonly string[]) => Promise<unknown>;
 }
 
@@ -22,7 +22,7 @@ export function approvalOf({ act, path }: Remedy): string | undefined {
   return act === 'approve' ? idsIn(path)[0] : undefined;
 }
 
-/** The acts that a click performs. Others need input; for these the page shows advice. */
+/** The actions that a click performs. Others need input; the page shows advice for these. */
 const acts: Readonly<Record<string, Act>> = {
   release_claim: {
     words: 'Release claim',
@@ -53,7 +53,7 @@ const acts: Readonly<Record<string, Act>> = {
   },
 };
 
-/** The act of a click, bound to the ids of the remedy's path; undefined for a remedy that needs input. */
+/** The action that a click performs, bound to the ids in the remedy's path; undefined for a remedy that needs input. */
 export function actOf({ act, path }: Remedy): (Omit<Act, 'run'> & { run(): Promise<unknown> }) | undefined {
   const known = acts[act];
   return known && { ...known, run: () => known.run(idsIn(path)) };
@@ -89,7 +89,7 @@ const reasons: Readonly<Record<string, string>> = {
   no_eligible_principal: 'No active principal meets the requirements of the task.',
 };
 
-/** @param details of the reason, besides its code */
+/** @param details the reason's details, without its code */
 export function describeReason(code: string, details: Readonly<Record<string, unknown>> = {}): string {
   if (code === 'task_not_claimable' && details['systemStatusCategory'] === 'blocked')
     return 'The task cannot be offered or claimed until it is moved to an open status.';

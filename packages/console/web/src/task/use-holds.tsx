@@ -11,7 +11,7 @@ import { findLoss, holdsOf, type Loss, listConsoleSessions, renewHold } from './
 const heartbeatMs = 60_000;
 /** An unused session is closed at this age. A younger one may be about to claim its task. */
 const unusedMsMin = 30_000;
-/** The number of losses that are kept, the newest ones. */
+/** How many losses are kept; the newest ones. */
 const lossesMax = 50;
 
 let losses: ReadonlyMap<string, Loss> = new Map();

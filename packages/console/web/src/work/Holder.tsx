@@ -4,7 +4,7 @@ import { Who } from '../parts/Who.tsx';
 import { holdersQuery } from './holders.ts';
 import styles from './work.module.css';
 
-/** The holder of a task, highlighted; otherwise its assignee. */
+/** A task's holder, highlighted, or otherwise its assignee. */
 export function Holder({ task, nobody }: { task: Task; nobody: string }) {
   const { data } = useQuery(holdersQuery);
   const holder = task.activeClaimId === null ? undefined : data?.get(task.id);

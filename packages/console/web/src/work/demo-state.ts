@@ -8,7 +8,7 @@ import { serverNow } from '../server-clock.ts';
 export const demoMinutesMax = 30;
 /** The workspace exists before its agents have opened their sessions. */
 const startMsMax = 60_000;
-/** More tasks than the demo has. */
+/** More than the number of tasks in the demo. */
 const tasksMax = 100;
 const membersMax = 50;
 const sessionsMax = 200;

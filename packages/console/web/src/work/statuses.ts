@@ -12,7 +12,7 @@ export interface StatusOfTasks {
 
 const typesMax = 200;
 
-/** The statuses of all active task types in workflow order, without duplicate keys. */
+/** The statuses of all active task types, in workflow order and without duplicate keys. */
 export const statusesQuery = queryOptions({
   queryKey: ['task-types', 'statuses'],
   queryFn: ({ signal }) =>

@@ -21,7 +21,7 @@ const pairs = {
 type KeyName = keyof typeof pairs;
 
 const ieee = (key: KeyObject) => ({ key, dsaEncoding: 'ieee-p1363' as const });
-/** The algorithms that may sign a token, each with the key that it needs. */
+/** The algorithms that may sign a token, each with the key that it requires. */
 const signers: Record<string, (text: Buffer) => Buffer> = {
   RS256: (text) => sign('sha256', text, pairs.rsa.privateKey),
   RS384: (text) => sign('sha384', text, pairs.rsa.privateKey),
@@ -96,7 +96,10 @@ function tokenOf(alg: string, kid: string, signer: string): string {
   return token;
 }
 
-/** A process that accepts these algorithms. @returns the status for a token, and why it was refused */
+/**
+ * A process that accepts these algorithms.
+ * @returns the status for a token, and the reason for its refusal
+ */
 async function accepting(algorithms?: string[]) {
   const lines: { reason?: string }[] = [];
   const log = createLog({
@@ -146,7 +149,7 @@ test('exactly the listed algorithms are accepted', async () => {
   }
 });
 
-test('a key verifies only the algorithm of its type and of its publication, whatever the header has', async () => {
+test('a key verifies only the algorithms of its type or the one it is published for, whatever the header specifies', async () => {
   const outcome = await accepting(['RS256', 'RS384', 'RS512', 'ES256', 'EdDSA']);
   const fitting: Record<string, readonly string[]> = {
     rsa: ['RS256', 'RS384', 'RS512'],
@@ -171,7 +174,7 @@ test('a key verifies only the algorithm of its type and of its publication, what
     assert.equal(await outcome(alg, 'elliptic', 'ES256'), 'token_header', alg);
 });
 
-test('a list that is empty, or names what is no algorithm of ours, stops the start', () => {
+test('a list that is empty or contains an unsupported algorithm stops the start', () => {
   for (const value of [
     '[]',
     '["none"]',

@@ -2,8 +2,8 @@ import { sql } from '@baton/kernel/database/sql';
 import type { EntryRow } from './entry.ts';
 
 /**
- * Reads an entry and records its use, once per cache period, because cached entries need no query. It doesn't wait for
- * a command that changes the binding; in that case the use isn't recorded.
+ * Reads an entry and records its use. Since cached entries cause no query, the use is recorded once per cache period.
+ * It doesn't wait for a command that changes the binding; in that case the use isn't recorded.
  */
 export function findEntry(issuer: string, iamPrincipalId: string) {
   return sql<EntryRow>`

@@ -34,7 +34,7 @@ async function loaded(options: { ttlMs: number; staleAfterMs: number }, first: E
   return { bindings, asked };
 }
 
-test('a binding is read once per period, and once for everybody who waits for it', async (t) => {
+test('a binding is read once per period, and concurrent callers share the read', async (t) => {
   const passTime = stopClock(t);
   const { db, asked } = fakeStore();
   const bindings = createBindings(db, readAtOnce, { ttlMs: 300, staleAfterMs: 600 });
@@ -49,7 +49,7 @@ test('a binding is read once per period, and once for everybody who waits for it
   assert.equal(asked.length, 2);
 });
 
-test('absence is remembered up to the stale bound', async (t) => {
+test('absence is cached up to the stale bound', async (t) => {
   const passTime = stopClock(t);
   const { bindings, asked } = await loaded({ ttlMs: 10, staleAfterMs: 400 }, undefined);
   passTime(20);
@@ -60,7 +60,7 @@ test('absence is remembered up to the stale bound', async (t) => {
   assert.equal(asked.length, 2);
 });
 
-test('a binding that cannot be read again serves up to the stale bound, then the login is closed', async (t) => {
+test('if a binding cannot be read again, the cached one is used up to the stale bound; later requests are refused', async (t) => {
   const passTime = stopClock(t);
   const known = entry();
   const { bindings, asked } = await loaded({ ttlMs: 10, staleAfterMs: 400 }, known);
@@ -74,13 +74,13 @@ test('a binding that cannot be read again serves up to the stale bound, then the
   await assert.rejects(closed, /the store is down/);
 });
 
-test('a load that began before a change does not bring the old binding back', async () => {
+test('a load that began before a change does not restore the old binding', async () => {
   const { db, asked } = fakeStore();
   const bindings = createBindings(db, readAtOnce, { ttlMs: 60_000, staleAfterMs: 60_000 });
   const before = bindings.find('issuer', 'who');
   bindings.forget('issuer', 'who');
   const afterChange = bindings.find('issuer', 'who');
-  assert.equal(asked.length, 2, 'the load under way is not shared');
+  assert.equal(asked.length, 2, 'the load in progress is not shared');
   asked[1]?.answer(entry('revoked'));
   assert.equal((await afterChange)?.binding_status, 'revoked');
   asked[0]?.answer(entry());
@@ -88,7 +88,7 @@ test('a load that began before a change does not bring the old binding back', as
   assert.equal((await bindings.find('issuer', 'who'))?.binding_status, 'revoked');
 });
 
-test('identities of other issuers or principals are other entries', async () => {
+test('identities with different issuers or principals have separate entries', async () => {
   const { bindings, asked } = await loaded({ ttlMs: 60_000, staleAfterMs: 60_000 }, entry());
   void bindings.find('other issuer', 'who');
   void bindings.find('issuer', 'who else');
@@ -110,7 +110,7 @@ const lastUse = () =>
   baton.pool.row<{ used: string | null }>(sql`
     select last_used_at as used from iam_bindings where principal_id = ${agent.principalId}`);
 
-test('lastUsedAt of a binding is written on a real load only', async () => {
+test('lastUsedAt of a binding is only written when the binding is read', async () => {
   assert.equal((await lastUse())?.used, null);
   await agent.get('/principals');
   const first = await lastUse();
@@ -120,7 +120,7 @@ test('lastUsedAt of a binding is written on a real load only', async () => {
   assert.deepEqual(await lastUse(), first);
 });
 
-test('a binding that was inserted outside of the API is honoured after the window', async (t) => {
+test('a binding that was inserted directly into the database takes effect after the cache period', async (t) => {
   const passTime = stopClock(t);
   const iamPrincipalId = newId();
   const { issuer } = baton.issuer;
@@ -140,7 +140,7 @@ test('a binding that was inserted outside of the API is honoured after the windo
   assert.equal(await enter(), 200);
 });
 
-test('a request does not wait for a command that has the binding locked', async () => {
+test('a request does not wait for a command that has locked the binding', async () => {
   const closers: (() => Promise<void>)[] = [];
   const { url } = await listen({ ...baton.env }, closers);
   const started = performance.now();

@@ -7,7 +7,7 @@ import type { EntryRow } from './entry.ts';
 export interface Bindings {
   /** @throws the database's error when the entry can't be read and the cached one is older than `staleAfterMs` */
   find(issuer: string, iamPrincipalId: string): Promise<EntryRow | undefined>;
-  /** Drops an identity after a change of its binding or principal. */
+  /** Drops an identity after its binding or principal has changed. */
   forget(issuer: string, iamPrincipalId: string): void;
   /** Drops all identities, because notifications of changes may have been lost. */
   forgetAll(): void;
@@ -39,7 +39,7 @@ export function createBindings(
       try {
         return await load(name, issuer, iamPrincipalId);
       } catch (error) {
-        // Unless it was dropped meanwhile: then the cached entry is known to be outdated.
+        // Unless the entry was dropped in the meantime and is therefore known to be outdated.
         if (found !== undefined && known.get(name) === found && ageMs < options.staleAfterMs)
           return found.entry;
         throw error;

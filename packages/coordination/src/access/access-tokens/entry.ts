@@ -4,7 +4,7 @@ import type { Tables } from '../../service/schema.ts';
 type BindingRow = RowOf<Tables['iam_bindings']>;
 type PrincipalRow = RowOf<Tables['principals']>;
 
-/** A binding with the state of its principal: everything needed to admit a token. */
+/** A binding and its principal's status: everything needed to admit a token. */
 export type EntryRow = Pick<BindingRow, 'tenant_id' | 'principal_id' | 'iam_tenant_id' | 'permissions'> &
   Pick<PrincipalRow, 'kind' | 'agent_id'> & {
     binding_id: string;

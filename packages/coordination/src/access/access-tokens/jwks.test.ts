@@ -60,7 +60,7 @@ function keys(options: Partial<Parameters<typeof createJwks>[0]> = {}): Jwks {
   });
 }
 
-test('one fetch serves everybody who waits for the first keys, and fresh keys are not fetched again', async () => {
+test('concurrent callers share one fetch of the first keys, and fresh keys are not fetched again', async () => {
   const jwks = keys();
   const found = await Promise.all(Array.from({ length: 50 }, () => jwks.find('one')));
   assert.ok(found.every((key) => key !== undefined && key === found[0]));
@@ -83,7 +83,7 @@ test('keys older than the refresh age are used at once and fetched in the backgr
   assert.equal(fetches, 2);
 });
 
-test('an unknown key id causes one fetch at once, also right after a scheduled one', async () => {
+test('an unknown key id causes one immediate fetch, even right after a scheduled one', async () => {
   const jwks = keys();
   await jwks.find('one');
   publish(jwk('two'));
@@ -106,7 +106,7 @@ test('a flood of unknown key ids causes one unscheduled fetch per interval', asy
   assert.equal(fetches, 3);
 });
 
-test('while the source is down known keys serve up to the stale age, and not beyond', async (t) => {
+test('while the source is unavailable, known keys are used up to the stale age', async (t) => {
   const passTime = stopClock(t);
   const jwks = keys({ refreshAfterMs: 20, staleAfterMs: 600, minRefreshIntervalMs: 10 });
   await jwks.find('one');
@@ -121,7 +121,7 @@ test('while the source is down known keys serve up to the stale age, and not bey
   assert.ok(await jwks.find('one'));
 });
 
-test('an unavailable source is queried once per interval, and everybody else gets the failure at once', async (t) => {
+test('an unavailable source is queried once per interval, and all other callers get the failure at once', async (t) => {
   const passTime = stopClock(t);
   fail();
   const jwks = keys({ minRefreshIntervalMs: 700 });
@@ -133,7 +133,7 @@ test('an unavailable source is queried once per interval, and everybody else get
   assert.ok(await jwks.find('one'));
 });
 
-test('before the first success it is tried once a second, however long the interval is', async (t) => {
+test('before the first success the source is queried once a second, whatever the interval', async (t) => {
   const passTime = stopClock(t);
   fail();
   const jwks = keys({ minRefreshIntervalMs: 60_000 });
@@ -143,7 +143,7 @@ test('before the first success it is tried once a second, however long the inter
   assert.ok(await jwks.find('one'));
 });
 
-test('a source that does not answer is given up after the request time', async () => {
+test('a source that does not respond is abandoned after the request timeout', async () => {
   answer = () => undefined;
   const started = performance.now();
   await assert.rejects(keys({ requestTimeoutMs: 300 }).find('one'), KeysUnavailableError);
@@ -154,7 +154,7 @@ test('a source that does not answer is given up after the request time', async (
   await assert.rejects(keys({ requestTimeoutMs: 300 }).find('one'), KeysUnavailableError);
 });
 
-test('redirects are not followed, endless documents not read, other forms not accepted', async () => {
+test('redirects are not followed, and endless or malformed documents are rejected', async () => {
   const wrong: ((res: ServerResponse) => void)[] = [
     (res) => res.writeHead(302, { location: 'http://127.0.0.1:1/keys' }).end(),
     (res) => res.end(JSON.stringify({ keys: [jwk('one')], padding: 'x'.repeat(300 * 1024) })),
@@ -189,17 +189,17 @@ test('keys of another type, use, algorithm or length are skipped, and the others
     jwk('one', { n: 'AQAB' }),
   );
   const jwks = keys();
-  assert.ok(await jwks.find('one'), 'the first of a name counts');
+  assert.ok(await jwks.find('one'), 'the first key with an id is used');
   for (const kid of ['shared', 'ec', 'encryption', 'oaep', 'pss', 'broken', 'empty', 'short', 'undefined'])
     assert.equal(await jwks.find(kid), undefined, kid);
 });
 
-test('from a document with private keys only the public parts are used', async () => {
+test('only the public parts of a document with private keys are used', async () => {
   publish({ ...pair.privateKey.export({ format: 'jwk' }), kid: 'one' });
   assert.equal((await keys().find('one'))?.key.type, 'public');
 });
 
-test('beyond the stale age a request is answered 503 verification_unavailable with Retry-After', async (t) => {
+test('beyond the stale age a request gets 503 verification_unavailable with Retry-After', async (t) => {
   const passTime = stopClock(t);
   const baton = await startCoordination();
   const closers: (() => Promise<void>)[] = [];
@@ -222,7 +222,7 @@ test('beyond the stale age a request is answered 503 verification_unavailable wi
     for (let count = 0; count < 20; count += 1) assert.equal((await enter()).status, 503);
     passTime(1050);
     assert.equal((await enter()).status, 503);
-    assert.deepEqual(told(), ['error'], 'an outage is one line in the log, not one for each request');
+    assert.deepEqual(told(), ['error'], 'an outage is logged once, not once per request');
     baton.issuer.serve(true);
     passTime(1050);
     assert.equal((await enter()).status, 200);

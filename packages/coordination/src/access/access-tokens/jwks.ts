@@ -9,7 +9,7 @@ export interface JwksOptions {
   staleAfterMs: number;
   minRefreshIntervalMs: number;
   requestTimeoutMs: number;
-  /** Those that tokens may be signed by; keys that serve none of them are skipped. */
+  /** The keys that may sign tokens; all others are skipped. */
   algorithms: readonly string[];
   log: Logger;
 }
@@ -19,11 +19,11 @@ export class KeysUnavailableError extends Error {}
 
 export interface SigningKey {
   readonly key: KeyObject;
-  /** The accepted algorithms that the key verifies: those of its type, or the one that it is published for. */
+  /** The accepted algorithms that the key verifies: those of its type, or the one for which it is published. */
   readonly algorithms: readonly string[];
 }
 
-/** The published keys of identity, by key id. */
+/** Identity's published keys, by key id. */
 export interface Jwks {
   /**
    * The key with that id, or undefined when identity doesn't publish it. It is the same object until the keys are
@@ -36,13 +36,13 @@ export interface Jwks {
 const documentBytesMax = 256 * 1024;
 const keysMax = 50;
 const modulusBitsMin = 2048;
-/** Until the first success it is tried more often: both services may be starting. */
+/** Retries are more frequent until the first success: both services may be starting. */
 const firstPauseMsMax = 1000;
 
 /**
  * Keys are fetched when they are older than `refreshAfterMs`, and at once (but not more often than every
- * `minRefreshIntervalMs`) for a key id that isn't known, which is how a rotation is noticed. One fetch serves everybody
- * who waits for it. While the source is out of reach, known keys serve until `staleAfterMs`.
+ * `minRefreshIntervalMs`) for an unknown key id, which indicates a rotation. Concurrent callers share one fetch. While
+ * the source is unavailable, known keys are used until `staleAfterMs`.
  */
 export function createJwks(options: JwksOptions): Jwks {
   return new CachedJwks(options);
@@ -75,7 +75,7 @@ class CachedJwks implements Jwks {
     const isFirst = this.#fetchedAt === Number.NEGATIVE_INFINITY;
     const pauseMs = isFirst ? Math.min(firstPauseMsMax, minRefreshIntervalMs) : minRefreshIntervalMs;
     if (this.#fetching === undefined && sinceMs(this.#triedAt) < pauseMs) return;
-    // Cached keys that are still valid are used at once; only without them the request waits for the fetch.
+    // Cached keys that are still valid are used at once; the request waits for the fetch only if there are none.
     const refreshed = this.#refresh();
     if (sinceMs(this.#fetchedAt) > staleAfterMs) await refreshed;
   }

@@ -30,7 +30,7 @@ const noList = { not_before: 0, revoked: [] };
 
 const statusOf = async (actor: Pick<Actor, 'get'>) => (await actor.get('/tasks?limit=1')).status;
 
-test('a token is refused once its principal, credential, tenant or identity provider is revoked, and admitted when it is not any more', async () => {
+test('a token is refused while its principal, credential, tenant or identity provider is revoked, and admitted afterwards', async () => {
   baton.issuer.revoke(noList);
   const { url, close } = await baton.another();
   const actor = await baton.actor();
@@ -56,11 +56,11 @@ test('a token is refused once its principal, credential, tenant or identity prov
     await until(async () => (await call()) === 200, 'the token is admitted again');
   }
   baton.issuer.revoke(listOf(actor.iamPrincipalId, nowSeconds() + 60));
-  await until(async () => (await call()) === 401, 'a token from before the bound is refused');
+  await until(async () => (await call()) === 401, 'a token issued before the bound is refused');
   baton.issuer.revoke(listOf(actor.iamPrincipalId, nowSeconds() - 3600));
-  await until(async () => (await call()) === 200, 'a token from after the bound is admitted');
+  await until(async () => (await call()) === 200, 'a token issued after the bound is admitted');
   baton.issuer.revoke({ ...noList, not_before: nowSeconds() + 60 });
-  await until(async () => (await call()) === 401, 'a token from before the bound of all is refused');
+  await until(async () => (await call()) === 401, 'a token issued before the bound of all tokens is refused');
   baton.issuer.revoke(undefined);
   await close();
 });
@@ -78,7 +78,7 @@ test('the refusal has the usual form, and the first request waits for the list',
   await close();
 });
 
-test('an identity that publishes no list, and one that is away, refuse nobody', async () => {
+test('no token is refused if identity publishes no list or is unavailable', async () => {
   baton.issuer.revoke(undefined);
   assert.equal(await statusOf(baton.admin), 200);
   const { url, close } = await baton.another({
@@ -105,7 +105,7 @@ const claimsOf = (more: Partial<TokenClaims> = {}): TokenClaims => ({
   ...more,
 });
 
-/** @param run gets the revocations after their first reading, and a counter of reported revocations */
+/** @param run receives the revocations after the first read of the list, and a counter of reported revocations */
 async function withRevocations(
   list: object | undefined,
   options: { staleAfterMs?: number },
@@ -137,7 +137,7 @@ async function withRevocations(
   await issuer.close();
 }
 
-test('while the list can not be read its entries stay, and tokens are accepted for as long as they are proven', async () => {
+test('while the list cannot be read, its entries remain, and tokens are accepted for a limited time after the last evidence', async () => {
   const [revoked, old] = [claimsOf(), claimsOf({ issuedAtSeconds: nowSeconds() - 3600 })];
   await withRevocations(listOf(revoked.iamPrincipalId), {}, async (revocations, issuer) => {
     for (const isServed of [true, false]) {
@@ -156,7 +156,7 @@ test('while the list can not be read its entries stay, and tokens are accepted f
   });
 });
 
-test('a list that never could be read bounds the age of tokens; one that is not published does not', async () => {
+test('a list that could never be read limits the age of tokens; an unpublished list does not', async () => {
   const old = claimsOf({ issuedAtSeconds: nowSeconds() - 301 });
   await withRevocations({ another: 'form' }, {}, (revocations) => {
     assert.throws(() => revocations.covers(old), RevocationsUnavailableError);
@@ -170,7 +170,7 @@ test('a list that never could be read bounds the age of tokens; one that is not 
   });
 });
 
-test('streams are notified of each change of the list that revokes something, and of no other', async () => {
+test('streams are notified of each change to the list that revokes something, and of no other change', async () => {
   await withRevocations(noList, {}, async (revocations, issuer, told) => {
     assert.equal(told(), 0);
     issuer.revoke(listOf(newId()));
@@ -182,7 +182,7 @@ test('streams are notified of each change of the list that revokes something, an
   });
 });
 
-test('the list is read beside the key document, unless a setting has its address', () => {
+test('the address of the list derives from that of the key document, unless a setting specifies it', () => {
   const urlOf = (given: string, keys: string) =>
     revocationsUrlOf({ CP_IAM_REVOCATIONS_URL: given, CP_IAM_JWKS_URL: keys });
   assert.equal(

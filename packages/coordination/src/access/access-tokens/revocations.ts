@@ -7,7 +7,7 @@ export interface RevocationsOptions {
   /** The address of identity's revocation list. */
   readonly url: string;
   readonly intervalMs: number;
-  /** The greatest age of the newest evidence that a token's principal is active; 0: any age. */
+  /** How old the latest evidence that a token's principal is active may be; 0: any age. */
   readonly staleAfterMs: number;
   readonly requestTimeoutMs: number;
   readonly log: Logger;
@@ -18,9 +18,9 @@ export interface RevocationsOptions {
 /** The list is unavailable, and the token is too old to be accepted without it. */
 export class RevocationsUnavailableError extends Error {}
 
-/** Revocations that identity published while affected access tokens may be valid. */
+/** Revocations published by identity, kept for as long as affected access tokens may be valid. */
 export interface Revocations {
-  /** Resolves after the first attempt to read the list; undefined if there was one already. */
+  /** Resolves after the first attempt to read the list; undefined if that attempt has already ended. */
   ready(): Promise<void> | undefined;
   /** @throws RevocationsUnavailableError */
   covers(claims: TokenClaims): boolean;
@@ -172,7 +172,7 @@ function listIn(json: unknown): { entries: Entries; notBeforeSeconds: number } |
   for (const entry of revoked as (Record<string, unknown> | null)[]) {
     const { sha256, not_before: notBefore } = entry ?? {};
     if (typeof sha256 !== 'string') return undefined;
-    // A value of another form revokes everything.
+    // A malformed value revokes everything.
     entries.set(sha256, typeof notBefore === 'number' ? notBefore : null);
   }
   return { entries, notBeforeSeconds };

@@ -101,7 +101,7 @@ const byKey =
   (key: KeyObject, digest = 'sha256') =>
   (input: string) =>
     signBytes(digest, Buffer.from(input), key);
-/** Signed with the published key, whatever the header and the claims have. */
+/** Signed with the published key, whatever the header and claims contain. */
 const genuinely = (changes: object = {}, headerChanges: object = {}) =>
   tokenOf(header(headerChanges), claims(changes), byKey(genuine.privateKey));
 
@@ -134,7 +134,7 @@ test('a genuine token is admitted, with its scheme in upper or lower case', asyn
     assert.equal((await send(`${scheme} ${genuinely()}`)).status, 200);
 });
 
-test('a credential of an unknown form is refused', async () => {
+test('a malformed credential is refused', async () => {
   const token = genuinely();
   await refused('', 'credential_missing');
   await refused(`Basic ${token}`, 'credential_missing');
@@ -148,7 +148,7 @@ test('a credential of an unknown form is refused', async () => {
   await refused(`Bearer ${token}.more.more`, 'unknown_form');
 });
 
-test('a platform access token is not admitted, only what identity gives for it', async () => {
+test('a platform access token is not admitted, only the token that identity issues for it', async () => {
   const token = `iam_pat_0123456789ab_${'A'.repeat(43)}`;
   for (const scheme of ['Bearer', 'bearer']) await refused(`${scheme} ${token}`, 'unknown_form');
 });
@@ -158,7 +158,7 @@ test('an unsigned token is refused, however its algorithm is spelled', async () 
     await refused(`Bearer ${tokenOf(header({ alg }), claims(), () => Buffer.from('x'))}`, 'token_header');
 });
 
-test('a public key is never taken for a shared secret', async () => {
+test('a public key is never used as a shared secret', async () => {
   const pem = genuine.publicKey.export({ type: 'spki', format: 'pem' });
   const { n } = genuine.publicKey.export({ format: 'jwk' });
   for (const [alg, digest] of [
@@ -175,7 +175,7 @@ test('a public key is never taken for a shared secret', async () => {
   await refused(`Bearer ${renamed}`, 'token_signature');
 });
 
-test('other algorithms than RS256 are refused', async () => {
+test('algorithms other than RS256 are refused', async () => {
   const pss = (input: string) =>
     createSign('sha256')
       .update(input)
@@ -190,7 +190,7 @@ test('other algorithms than RS256 are refused', async () => {
   await refused(`Bearer ${longer}`, 'token_header');
 });
 
-test('a key that the token brings along, or points to, is neither used nor fetched', async () => {
+test('a key that is embedded in the token, or referenced by it, is neither used nor fetched', async () => {
   const own = stranger.publicKey.export({ format: 'jwk' });
   const elsewhere = `${keyUrl()}/attacker`;
   for (const changes of [
@@ -206,14 +206,14 @@ test('a key that the token brings along, or points to, is neither used nor fetch
   assert.ok(!fetches.includes('/attacker'));
 });
 
-test('a key id that is not published, missing or no text is refused', async () => {
+test('a key id that is not published, is missing or is not a string is refused', async () => {
   for (const kid of ['zebra', '../keys', '__proto__', 'constructor', ''])
     await refused(`Bearer ${genuinely({}, { kid })}`, 'token_unknown_key');
   for (const kid of [undefined, null, 7, {}, ['genuine']])
     await refused(`Bearer ${genuinely({}, { kid })}`, 'token_header');
 });
 
-test('a header that requires an extension is refused, above all an unencoded payload', async () => {
+test('a header that requires an extension is refused, for example for an unencoded payload', async () => {
   for (const changes of [
     { crit: ['exp'], exp: nowSeconds() + 300 },
     { crit: ['b64'], b64: false },
@@ -224,14 +224,14 @@ test('a header that requires an extension is refused, above all an unencoded pay
     await refused(`Bearer ${genuinely({}, changes)}`, 'token_header');
 });
 
-test('another type of token is refused', async () => {
+test('a token of another type is refused', async () => {
   for (const typ of ['id_token', 'dpop+jwt', 'JOSE', 7, null])
     await refused(`Bearer ${genuinely({}, { typ })}`, 'token_header');
   for (const typ of ['JWT', 'at+jwt', 'application/at+jwt', undefined])
     assert.equal((await send(`Bearer ${genuinely({}, { typ })}`)).status, 200);
 });
 
-test('a changed payload, a foreign signature and none are refused', async () => {
+test('a changed payload, a foreign signature and a missing signature are refused', async () => {
   const [head, , signature] = genuinely().split('.') as [string, string, string];
   const richer = encode(claims({ scope: ['control-plane:admin'] }));
   await refused(`Bearer ${head}.${richer}.${signature}`, 'token_signature');
@@ -242,7 +242,7 @@ test('a changed payload, a foreign signature and none are refused', async () => 
   await refused(`Bearer ${encode('[]')}.${richer}.${signature}`, 'token_header');
 });
 
-test('a signed payload that is no JSON object is refused', async () => {
+test('a signed payload that is not a JSON object is refused', async () => {
   const signed = (payload: string) => `Bearer ${tokenOf(header(), payload, byKey(genuine.privateKey))}`;
   await refused(signed('zebra'), 'token_signature');
   await refused(signed('"zebra"'), 'token_payload');
@@ -268,7 +268,7 @@ test('the issuer is compared character by character', async () => {
     await refused(`Bearer ${genuinely({ iss })}`, 'token_issuer');
 });
 
-test('the audience is exactly one', async () => {
+test('the audience must be exactly the configured one', async () => {
   const wrong = [
     undefined,
     null,
@@ -286,7 +286,7 @@ test('the audience is exactly one', async () => {
   assert.equal((await send(`Bearer ${genuinely({ aud: ['control-plane'] })}`)).status, 200);
 });
 
-test('times are numbers, and clocks may differ by five seconds', async () => {
+test('times must be numbers, and clocks may differ by five seconds', async () => {
   const now = nowSeconds();
   for (const name of ['exp', 'nbf', 'iat'])
     for (const time of [undefined, null, `${now + 300}`, [now], true, '1e999'])
@@ -301,7 +301,7 @@ test('times are numbers, and clocks may differ by five seconds', async () => {
   assert.equal((await send(`Bearer ${genuinely({ nbf: now + 3, iat: now + 3 })}`)).status, 200);
 });
 
-test('subject, tenant and id have their forms', async () => {
+test('subject, tenant and id must be well-formed', async () => {
   for (const sub of [
     undefined,
     null,
@@ -360,27 +360,27 @@ test('the status of the principal is checked after its binding, and the scopes l
   assert.deepEqual(await code({ scope: 'control-plane:write' }), [403, 'permission_denied']);
 });
 
-test('a token beyond the bound is refused without being read', async () => {
+test('a token that exceeds the length limit is refused without being parsed', async () => {
   await refused(`Bearer ${genuinely({ padding: 'x'.repeat(9_500) })}`, 'token_too_long');
 });
 
-test('a token that was admitted before is refused after it expires', async (t) => {
+test('a previously admitted token is refused after it expires', async (t) => {
   const passTime = stopClock(t);
-  // 5 s after its end it is refused: in 2 to 3 s from now.
+  // It is refused 5 s after its expiry, which is 2 to 3 s from now.
   const token = genuinely({ exp: nowSeconds() - 2 });
   assert.equal((await send(`Bearer ${token}`)).status, 200);
   passTime(3100);
   await refused(`Bearer ${token}`, 'token_expired');
 });
 
-test('a token that was admitted before is refused once its key is withdrawn', async () => {
+test('a previously admitted token is refused once its key is withdrawn', async () => {
   const token = genuinely();
   assert.equal((await send(`Bearer ${token}`)).status, 200);
   published = [jwkOf(stranger.publicKey, 'next')];
   const next = tokenOf(header({ kid: 'next' }), claims(), byKey(stranger.privateKey));
   assert.equal((await send(`Bearer ${next}`)).status, 200);
   await refused(`Bearer ${token}`, 'token_unknown_key');
-  // The same id with another key is another key.
+  // The same id now refers to another key.
   published = [jwkOf(stranger.publicKey, keyId), jwkOf(stranger.publicKey, 'third')];
   assert.equal(
     (await send(`Bearer ${tokenOf(header({ kid: 'third' }), claims(), byKey(stranger.privateKey))}`)).status,
@@ -389,7 +389,7 @@ test('a token that was admitted before is refused once its key is withdrawn', as
   await refused(`Bearer ${token}`, 'token_signature');
 });
 
-test('a token that was admitted before is refused once the keys are too old to serve', async (t) => {
+test('a previously admitted token is refused once the keys are too old', async (t) => {
   const passTime = stopClock(t);
   let isUp = true;
   const keys = createServer((_req, res) => {
@@ -422,13 +422,13 @@ test('a token that was admitted before is refused once the keys are too old to s
   }
 });
 
-test('no token, nor any part of one, is in the log', () => {
+test('the log contains no token or part of one', () => {
   const lines = logged.join('');
   assert.ok(lines.length > 0);
   assert.doesNotMatch(lines, /eyJ/);
 });
 
-test('CP_IAM_ENABLED=false beside issuer and key address is ignored, with a warning', async () => {
+test('CP_IAM_ENABLED=false is ignored with a warning if issuer and key address are set', async () => {
   const before = logged.length;
   const log = createLog({
     name: 'coordination',

@@ -11,7 +11,7 @@ export interface TokenClaims {
   readonly scopes: ReadonlySet<string>;
   /** The purpose of the token (`purpose_ref`), if it has one. */
   readonly purposeRef: string | undefined;
-  /** How the person was authenticated (`acr`), if the token has that claim. */
+  /** The person's authentication method (`acr`), if the token has that claim. */
   readonly acr: string | undefined;
   /** The credential that was exchanged for it (`credential_id`), if the token has that claim. */
   readonly credentialId: string | undefined;
@@ -32,12 +32,14 @@ export interface Tokens {
   verify(token: string): Promise<TokenClaims>;
 }
 
-/** Below Node's limit of all headers together, so that this limit applies first. */
+/** Lower than Node's limit for all headers together, so that this limit applies first. */
 const tokenLengthMax = 12_288;
 const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const tokenTypes: readonly string[] = ['at+jwt', 'jwt', 'application/at+jwt'];
 
-/** How long a verified token is cached by its hash, so that a busy agent's signature isn't verified on each request. */
+/**
+ * How long a verified token is cached by its hash, so that a busy agent's signature isn't verified on each request.
+ */
 const rememberedMs = 30_000;
 const rememberedMax = 10_000;
 
@@ -58,7 +60,8 @@ export function createTokens(jwks: Jwks, settings: Settings): Tokens {
       if (token.length > tokenLengthMax) throw new TokenRefused('too_long');
       const digest = hash('sha256', token, 'base64url');
       const known = remembered.get(digest);
-      // Keys are checked as for a new token: if the key was withdrawn, the token is verified again; if the keys are outdated, it is refused.
+      // Keys are checked as they are for a new token: if the key was withdrawn, the token is verified again; if the
+      // keys are outdated, it is refused.
       const isKnown = known !== undefined && (await jwks.find(known.keyId)) === known.key;
       if (isKnown && known.untilMs > Date.now()) return known.claims;
       const { keyId, algorithm } = headerOf(token, accepted);

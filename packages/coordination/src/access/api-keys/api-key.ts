@@ -19,7 +19,7 @@ export const ApiKey = z
   .meta({ id: 'ApiKey' });
 export type ApiKey = z.infer<typeof ApiKey>;
 
-/** Includes the key, in the response to its creation only; null in a repeated response. */
+/** The key itself, only in the response to its creation; null in a replayed response. */
 export const IssuedApiKey = ApiKey.extend({ key: z.string().nullable() }).meta({ id: 'IssuedApiKey' });
 export type IssuedApiKey = z.infer<typeof IssuedApiKey>;
 

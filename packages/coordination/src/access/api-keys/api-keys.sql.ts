@@ -8,7 +8,7 @@ export interface NewKey {
   prefix: string;
   hash: string;
   permissions: readonly string[];
-  /** Its expiry, or its lifetime; neither means never. */
+  /** The expiry time or the lifetime; without either, the key never expires. */
   expiresAt: string | null;
   lifeSeconds: number | null;
 }

@@ -24,7 +24,7 @@ async function principal(kind = 'agent', status = 'active'): Promise<string> {
 const issue = (principalId: string, body: object, headers?: Record<string, string>) =>
   baton.admin.post(`/principals/${principalId}/api-keys`, body, headers);
 
-test('a key is shown once, kept as its SHA-256, and its permissions are sorted and unique', async () => {
+test('a key is shown once and stored as its SHA-256, and its permissions are sorted and unique', async () => {
   const id = await principal();
   const { status, body } = await issue(id, {
     permissions: ['tasks.read', 'tasks.claim', 'tasks.read'],
@@ -51,7 +51,7 @@ test('a key is shown once, kept as its SHA-256, and its permissions are sorted a
   });
 });
 
-test('a repeated answer has null instead of the key, and the store holds it nowhere', async () => {
+test('a repeated response has null instead of the key, and the key is stored nowhere', async () => {
   const id = await principal();
   const headers = { 'idempotency-key': newId() };
   const first = await issue(id, { permissions: ['tasks.read'] }, headers);
@@ -66,7 +66,7 @@ test('a repeated answer has null instead of the key, and the store holds it nowh
   assert.deepEqual(found, { found: false });
 });
 
-test('refusals come in the documented order', async () => {
+test('requests are refused in the documented order', async () => {
   const agent = await principal();
   const paused = await principal('agent', 'paused');
   const writer = await baton.actor({ kind: 'human', permissions: ['principals.write', 'tasks.read'] });
@@ -95,7 +95,7 @@ test('refusals come in the documented order', async () => {
   assert.equal((await asWriter(agent, ['tasks.read'])).status, 201);
 });
 
-test('a token without the admin scope cannot grant admin, whatever its binding holds', async () => {
+test('a token without the admin scope cannot grant admin, whatever permissions its binding has', async () => {
   const human = await baton.actor({ kind: 'human', scopes: ['control-plane:read', 'control-plane:write'] });
   const answer = await human.post(`/principals/${baton.admin.principalId}/api-keys`, {
     permissions: ['admin'],
@@ -103,7 +103,7 @@ test('a token without the admin scope cannot grant admin, whatever its binding h
   refused(answer, 403, 'permission_escalation', { missing: ['admin'] });
 });
 
-test('a revoked key stays revoked: repeating changes nothing and writes nothing', async () => {
+test('a revoked key stays revoked: a repeat changes and writes nothing', async () => {
   const { body: key } = await issue(await principal(), { permissions: ['tasks.read'] });
   const first = await baton.admin.post(`/api-keys/${key.id}:revoke`);
   assert.equal(first.status, 200);

@@ -49,7 +49,7 @@ export async function insertNewKey(
 }
 
 /**
- * Revokes a key; a repeat changes nothing.
+ * Revokes a key; revoking it again changes nothing.
  * @throws Refusal `not_found`
  */
 export async function revokeApiKey(context: Context, keyId: string): Promise<ApiKey> {

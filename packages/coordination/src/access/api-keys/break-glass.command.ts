@@ -16,7 +16,7 @@ const ttlSecondsDefault = '3600';
 export async function breakGlassCommand(tools: OperatorTools, args: readonly string[]): Promise<string> {
   const [verb, ...rest] = args;
   const options = readOptions(rest);
-  // The second is the older name of the same command.
+  // The second name is an older name for the same command.
   if (['revoke', 'revoke-all'].includes(verb ?? '') && rest.length === 0) {
     const revoked = await revokeEmergencyKeys(tools, hostAccount());
     return `Revoked ${revoked} emergency ${revoked === 1 ? 'key' : 'keys'}.\n`;

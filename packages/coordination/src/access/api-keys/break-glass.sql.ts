@@ -1,7 +1,7 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { ApiKeyRow } from './api-key.ts';
 
-/** Finds a principal of any tenant, for a command of the operator. */
+/** Finds a principal in any tenant, for an operator's command. */
 export function findGrantee(principalId: string) {
   return sql<{ id: string; tenant_id: string; kind: string; status: string }>`
     select id, tenant_id, kind, status from principals where id = ${principalId}`;

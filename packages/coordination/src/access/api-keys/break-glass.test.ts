@@ -56,7 +56,7 @@ test('it issues an admin key for an hour to an active human, and writes an event
   assert.ok(printed.includes(payload['expiresAt'] as string));
 });
 
-test('refusals come in the documented order', async () => {
+test('requests are refused in the documented order', async () => {
   const human = await principal('human');
   const agent = await principal('agent');
   const paused = await principal('human', 'paused');
@@ -78,7 +78,7 @@ test('refusals come in the documented order', async () => {
     assert.equal(await enter(keyIn(await issue(human, ['--ttl-seconds', ttl]))), 200);
 });
 
-test('revoke ends every live emergency key, of every tenant, and no other key', async () => {
+test('revoke ends every live emergency key of every tenant, and no other key', async () => {
   const usual = await baton.admin.post(`/principals/${await principal('human')}/api-keys`, {
     permissions: ['tasks.read'],
   });
@@ -107,7 +107,7 @@ test('revoke ends every live emergency key, of every tenant, and no other key', 
   assert.match(await run('revoke-all'), /Revoked 0 emergency keys/);
 });
 
-test('other arguments print the usage', async () => {
+test('invalid arguments print the usage', async () => {
   for (const args of [[], ['issue'], ['issue', '--zebra'], ['revoke', '--reason', 'x'], ['zebra']])
     await assert.rejects(run(...args), refusesWith('usage'));
 });

@@ -10,7 +10,8 @@ import {
 } from './break-glass.sql.ts';
 
 /**
- * The operator's request while identity is unavailable; never over HTTP. See docs/reference/access.md#emergency-keys.
+ * Emergency keys, requested by the operator while identity is unavailable; never over HTTP. See
+ * docs/reference/access.md#emergency-keys.
  */
 export interface BreakGlassRequest {
   principalId: string;

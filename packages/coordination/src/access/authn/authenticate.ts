@@ -39,11 +39,11 @@ export interface Authenticator {
    * @param isRequest whether the rate limit counts it: a new stream counts, a stream's recheck doesn't
    */
   enter(credential: string, isRequest?: boolean): Promise<Caller>;
-  /** Drops an identity from the cache after a change of its binding or principal. */
+  /** Drops an identity from the cache after its binding or principal has changed. */
   forget(issuer: string, iamPrincipalId: string): void;
   /** Empties the cache, because notifications of changes may have been lost. */
   forgetAll(): void;
-  /** Applies a revocation that identity, in the same process, has just made. */
+  /** Applies a revocation that identity has just made in the same process. */
   refreshRevocations(): Promise<void>;
   close(): Promise<void>;
 }
@@ -55,7 +55,7 @@ export function createAuthenticator(
   connectionsMax: number,
   onRevocation: () => void = () => undefined,
 ): Authenticator {
-  // Anybody can invent a key, so reads are bounded; a token is verified before its binding is read.
+  // Anyone can invent a key, so reads are bounded; a token is verified before its binding is read.
   const keyReads = limitCredentialReads(connectionsMax);
   const bindings = createBindings(db, limitCredentialReads(connectionsMax), {
     ttlMs: settings.CP_IAM_BINDING_CACHE_TTL_SECONDS * 1000,
@@ -68,7 +68,7 @@ export function createAuthenticator(
     log.warn('CP_IAM_ENABLED is false and is ignored: CP_IAM_ISSUER and CP_IAM_JWKS_URL are set');
 
   async function find(credential: string): Promise<Caller> {
-    // The form alone decides which kind of credential it is.
+    // The form alone determines the kind of the credential.
     if (credential.startsWith('cp_')) return enterWithKey(keyReads, db, settings, credential);
     if (/^[^.\s]+\.[^.\s]+\.[^.\s]+$/.test(credential))
       return enterWithToken({ tokens, revocations, bindings }, settings, credential);
@@ -187,7 +187,7 @@ function refuseToken(error: unknown): never {
 const callers = new WeakMap<EntryRow, WeakMap<TokenClaims, Caller>>();
 
 /**
- * Entry and claims come from caches as identical objects, so the caller of a frequent token is created once.
+ * Entry and claims come from caches as identical objects, so the caller of a frequently used token is created once.
  * @param isJudged whether its permissions need a decision on each request
  */
 function callerOf(entry: EntryRow, claims: TokenClaims, isJudged: boolean): Caller {

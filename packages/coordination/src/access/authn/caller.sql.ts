@@ -6,7 +6,7 @@ export type LockedPrincipalRow = Pick<RowOf<Tables['principals']>, 'id' | 'kind'
 
 /**
  * Locks a principal for the rest of the command, shared with its other commands. A disable takes the lock exclusively:
- * it waits for earlier commands, and later ones see it, because advisory locks are granted in the order of the
+ * it waits for earlier commands and is visible to later ones, because advisory locks are granted in the order of the
  * requests. The status is read after the wait; the kind never changes.
  */
 export function lockPrincipalShared(tenantId: string, principalId: string) {

@@ -2,13 +2,13 @@ import { sql } from '@baton/kernel/database/sql';
 
 /** A credential that is still valid. */
 export interface LiveCredentialRow {
-  /** Of a key; a binding has none. */
+  /** The id of a key; null for a binding, which has none. */
   key_prefix: string | null;
   /** Its current permissions. */
   permissions: string[];
 }
 
-/** Finds no row when the credential was revoked or has expired. */
+/** Returns no row if the credential was revoked or has expired. */
 export function findLiveCredential(tenantId: string, principalId: string, credentialId: string) {
   return sql<LiveCredentialRow>`
     select null as key_prefix, permissions from iam_bindings

@@ -6,7 +6,7 @@ import { findLiveCredential, type LiveCredentialRow } from './credential-snapsho
 import { isEmergencyPrefix } from './key-material.ts';
 
 /**
- * A credential as it was at a request, for later work on its behalf. See
+ * A credential as it was at the time of a request, for later work on its behalf. See
  * docs/reference/completion.md#verification-attempts.
  */
 export interface CredentialSnapshot {
@@ -30,7 +30,7 @@ export function snapshotOf(
 
 /**
  * Returns the caller for background work, with the permissions at the time of the snapshot. Locks the principal, so
- * that a disable either waits or is seen: call it before taking other locks.
+ * that a disable either waits for the work or makes it fail: call it before taking other locks.
  * @returns undefined when the principal isn't active, or the credential was revoked or has expired
  */
 export async function resolveSnapshot(

@@ -28,7 +28,7 @@ async function decide(token: string, path: string, headers: object = { 'idempote
   return baton.request('POST', `/api/v1/approvals/${path}`, { token, headers: { ...headers } });
 }
 
-test('it decides the approval that it names, and the event has the channel', async () => {
+test('it decides the approval that its purpose specifies, and the event contains the channel', async () => {
   for (const [verb, acr, channel] of [
     ['approve', 'channel:telegram', 'telegram'],
     ['reject', 'channel:e-mail.2', 'e-mail.2'],
@@ -50,7 +50,7 @@ test('the channel of another kind of token is not recorded', async () => {
   assert.equal((await eventsOf(baton, id))[1]?.payload['channel'], null);
 });
 
-test('without a purpose, or with one of another form: 403 purpose_ref_required at every endpoint', async () => {
+test('without a purpose or with an invalid one, every endpoint returns 403 purpose_ref_required', async () => {
   const id = await request();
   for (const purpose of [
     undefined,
@@ -67,7 +67,7 @@ test('without a purpose, or with one of another form: 403 purpose_ref_required a
   }
 });
 
-test('it does nothing else at any endpoint, whatever its other scopes: 403 outside_purpose', async () => {
+test('every other endpoint returns 403 outside_purpose, whatever other scopes the token has', async () => {
   const id = await request();
   const token = await tokenFor(purposeOf(id));
   for (const endpoint of endpoints.filter(({ auth, root }) => auth === undefined && !root)) {
@@ -82,7 +82,7 @@ test('it does nothing else at any endpoint, whatever its other scopes: 403 outsi
   await done(decide(token, `${id}%3Aapprove`));
 });
 
-test('the key is mandatory, and its answer is repeated', async () => {
+test('the idempotency key is mandatory, and its response is repeated', async () => {
   const id = await request();
   const token = await tokenFor(purposeOf(id));
   await refused(decide(token, `${id}:approve`, {}), 422, 'idempotency_key_required');
@@ -93,7 +93,7 @@ test('the key is mandatory, and its answer is repeated', async () => {
   await refused(decide(token, `${id}:approve`), 409, 'approval_already_decided');
 });
 
-test('it gives no right that the person lacks, and admin is enough', async () => {
+test('it grants no permission that the person lacks, and admin is sufficient', async () => {
   const [powerless, admin] = await Promise.all([
     baton.actor({ kind: 'human', permissions: ['approvals.read'] }),
     baton.actor({ kind: 'human', permissions: ['admin'] }),

@@ -11,7 +11,7 @@ import { fail } from '../errors.ts';
  */
 
 const decideScope = 'control-plane:decide';
-/** Everything but administration. */
+/** Everything except administration. */
 const ordinaryScopes = new Set(['control-plane:read', 'control-plane:write']);
 const purposeForm = /^approval:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
 const channelForm = /^channel:([A-Za-z0-9._-]{1,100})$/;
@@ -39,7 +39,7 @@ export function rightsToDecide(
   };
 }
 
-/** Refuses every request of such a token except its decision. @throws Refusal `outside_purpose` */
+/** Refuses every request with such a token except its decision. @throws Refusal `outside_purpose` */
 export function refuseOutsidePurpose(
   { approvalId }: Caller,
   path: string,

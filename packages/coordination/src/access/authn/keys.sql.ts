@@ -11,9 +11,9 @@ export type KeyEntryRow = Pick<KeyRow, 'id' | 'tenant_id' | 'principal_id' | 'ke
     principal_status: PrincipalRow['status'];
     is_revoked: boolean;
     is_over: boolean;
-    /** From its creation to its expiry; null for a key that doesn't expire. */
+    /** The lifetime from creation to expiry; null for a key that doesn't expire. */
     life_seconds: number | null;
-    /** Whether its last use was recorded too long ago. */
+    /** Whether the recorded last use must be updated. */
     use_is_due: boolean;
   };
 

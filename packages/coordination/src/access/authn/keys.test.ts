@@ -7,7 +7,7 @@ import { type Answer, listen, startCoordination, type TestCoordination } from '.
 import { newKey } from './key-material.ts';
 
 let baton: TestCoordination;
-/** Processes of the same service that differ in what they admit. */
+/** Processes of the same service that admit different credentials. */
 let open: string;
 let closed: string;
 let withoutEmergency: string;
@@ -57,7 +57,7 @@ async function issue(principalId: string, permissions = ['principals.read']): Pr
   return body;
 }
 
-/** Created like by the operator's command; see `break-glass.test.ts` for the command itself. */
+/** Created like a key of the operator's command; see `break-glass.test.ts` for the command itself. */
 async function emergencyKey(principalId: string, lifeSeconds: number | null): Promise<string> {
   const { key, prefix, hash } = newKey('emergency');
   await baton.pool.run(sql`
@@ -73,7 +73,7 @@ test('a key is admitted only while CP_LEGACY_API_KEYS_ENABLED is set', async () 
   await refused(closed, key, 'legacy_keys_disabled');
 });
 
-test('a key has exactly its own permissions, and names no identity in the journal', async () => {
+test('a key has exactly its own permissions, and events record no identity for it', async () => {
   const id = await principal();
   const { key } = await issue(id, ['principals.write']);
   assert.equal((await send(open, key)).body.error.code, 'permission_denied');
@@ -85,7 +85,7 @@ test('a key has exactly its own permissions, and names no identity in the journa
   assert.deepEqual(event, { actor_id: id, iam_actor_id: null });
 });
 
-test('a wrong secret, an unknown prefix and another form get the same answer', async () => {
+test('a wrong secret, an unknown prefix and a malformed key get the same response', async () => {
   const { key } = await issue(await principal());
   const last = key.at(-1) === 'A' ? 'B' : 'A';
   await refused(open, `${key.slice(0, -1)}${last}`, 'key_unknown');
@@ -98,20 +98,20 @@ test('a wrong secret, an unknown prefix and another form get the same answer', a
   await refused(open, `cp_${'0'.repeat(13)}_x`, 'key_form');
 });
 
-test('a revoked key is shut out at once, in every process', async () => {
+test('a revoked key is rejected at once, in every process', async () => {
   const { id, key } = await issue(await principal());
   assert.equal((await send(open, key)).status, 200);
   assert.equal((await baton.admin.post(`/api-keys/${id}:revoke`)).status, 200);
   await refused(open, key, 'key_revoked');
 });
 
-test('an expired key is refused by the clock of the store', async () => {
+test("an expired key is refused by the database's clock", async () => {
   const { id, key } = await issue(await principal());
   await baton.pool.run(sql`update api_keys set expires_at = now() - interval '1 ms' where id = ${id}`);
   await refused(open, key, 'key_expired');
 });
 
-test('the key of a principal that is not active: 403 principal_not_active, after the key itself', async () => {
+test('the key of an inactive principal gets 403 principal_not_active, after the check of the key itself', async () => {
   const id = await principal();
   const { id: keyId, key } = await issue(id);
   await baton.admin.post(`/principals/${id}:disable`);
@@ -139,7 +139,7 @@ test('lastUsedAt of a key is written at most once per 60 seconds', async () => {
   assert.ok(Date.parse((await used())?.used as string) > Date.now() - 30_000);
 });
 
-test('an emergency key is admitted without CP_LEGACY_API_KEYS_ENABLED too, unless emergency keys are switched off', async () => {
+test('an emergency key is admitted even without CP_LEGACY_API_KEYS_ENABLED, unless emergency keys are disabled', async () => {
   const key = await emergencyKey(await principal('human'), 3600);
   assert.match(key, /^cp_bg[0-9a-f]{10}_/);
   assert.equal((await send(closed, key)).status, 200);
@@ -147,7 +147,7 @@ test('an emergency key is admitted without CP_LEGACY_API_KEYS_ENABLED too, unles
   await refused(withoutEmergency, key, 'break_glass_disabled');
 });
 
-test('an emergency key without an end, or with too long a life, is refused', async () => {
+test('an emergency key without an expiry, or with too long a lifetime, is refused', async () => {
   const id = await principal('human');
   assert.equal((await send(closed, await emergencyKey(id, 14_400))).status, 200);
   await refused(closed, await emergencyKey(id, 14_401), 'break_glass_life');
@@ -155,6 +155,6 @@ test('an emergency key without an end, or with too long a life, is refused', asy
   await refused(closed, await emergencyKey(id, 0), 'key_expired');
 });
 
-test('no key is in the log', () => {
+test('no key is written to the log', () => {
   assert.doesNotMatch(logged.join(''), /cp_[0-9a-z]{12}_/);
 });

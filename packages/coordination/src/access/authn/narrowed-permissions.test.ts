@@ -7,7 +7,7 @@ import { type Actor, startCoordination, type TestCoordination } from '../../test
 
 const [read, write, admin] = ['control-plane:read', 'control-plane:write', 'control-plane:admin'] as const;
 
-/** The caller holds every permission; each endpoint must check what the token's scopes leave of them. */
+/** The caller has every permission; each endpoint must check those that remain within the token's scopes. */
 const columns: { scopes: string[]; leaves(permission: string): boolean }[] = [
   { scopes: [read], leaves: (name) => name.endsWith('.read') },
   { scopes: [write], leaves: (name) => !name.endsWith('.read') && name !== 'admin' },
@@ -22,7 +22,7 @@ before(async () => {
 after(() => baton.close());
 
 for (const { scopes, leaves } of columns)
-  test(`what ${scopes.join(' and ')} leaves of all permissions decides at every endpoint`, async () => {
+  test(`the permissions that remain within ${scopes.join(' and ')} are enforced at every endpoint`, async () => {
     const actor = await baton.actor({ kind: 'human', scopes });
     for (const endpoint of endpoints) {
       if (endpoint.permission.length === 0) continue;
@@ -37,9 +37,8 @@ for (const { scopes, leaves } of columns)
     }
   });
 
-test('a permission held by nobody else than the caller counts: one is enough, another is not', async () => {
-  // The permission for external references depends on the body, like that for the workspace of a project, and for the
-  // objects of several kinds that are recorded or applied.
+test('each accepted permission is sufficient without any other, and another permission is not', async () => {
+  // These endpoints are excluded, because their required permissions depend on the body.
   const flat = endpoints.filter(
     ({ id, path }) =>
       !path.startsWith('/external-references') &&
@@ -84,14 +83,14 @@ function call(
   { token, principalId }: Actor,
   { id, method, path, root, ifMatch, body, query, params, example }: (typeof endpoints)[number],
 ) {
-  // Callers without `admin` delegate from themselves.
+  // Callers without `admin` delegate from their own principal.
   const sent =
     id === 'createDelegation' ? { ...(example as object), humanPrincipalId: principalId } : example;
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => {
     const id = newId();
     return [id, '1', 'key@1'].find((text) => params[name]?.safeParse(text).success !== false) ?? id;
   });
-  // The required objects, and the task through which a reader of tasks alone may see an artifact.
+  // The required objects, and the task through which a caller with only `tasks.read` may see an artifact.
   const asked = Object.entries(query)
     .filter(([name, form]) => name === 'forTask' || !form.safeParse(undefined).success)
     .map(([name]): [string, string] => [name, newId()]);

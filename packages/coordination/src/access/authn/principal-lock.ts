@@ -7,7 +7,7 @@ import { type LockedPrincipalRow, lockPrincipalShared } from './caller.sql.ts';
 export type { LockedPrincipalRow } from './caller.sql.ts';
 
 /**
- * Locks the caller's row for the command, so that a disable either waits for the command or is seen by it. See
+ * Locks the caller's row for the command, so that a disable either waits for the command or makes it fail. See
  * docs/reference/README.md#order-of-checks.
  * @throws Refusal `principal_not_active`
  */
@@ -17,7 +17,7 @@ export async function requireActiveCaller(tx: Db, { tenantId, principalId }: Cal
 }
 
 /**
- * Locks another principal that this command assigns something to, so that it can't be disabled before the commit.
+ * Locks another principal to which this command assigns work or rights, so that it can't be disabled before the commit.
  * @throws Refusal `not_found`
  */
 export async function lockPrincipal(

@@ -13,7 +13,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-test('beyond the burst a principal is answered 429 with Retry-After, and others are not', async (t) => {
+test('beyond its burst a principal gets 429 with Retry-After, and others do not', async (t) => {
   const passTime = stopClock(t);
   const [busy, calm] = [await baton.actor(), await baton.actor()];
   const answers = await Promise.all(Array.from({ length: 12 }, () => busy.get('/principals')));
@@ -45,7 +45,7 @@ test('a stream beyond the burst is closed with 1013, try again later', async () 
   await Promise.all(streams.map((stream) => stream.close()));
 });
 
-test('beyond the burst all principals of a tenant together are answered 429, and another tenant is not', async (t) => {
+test('beyond the burst all principals of a tenant together get 429, and another tenant does not', async (t) => {
   stopClock(t);
   const limited = await startCoordination({
     CP_RATE_LIMIT_PER_TENANT_RPS: '1',

@@ -22,14 +22,14 @@ export function createRateLimit(settings: Settings): RateLimit {
   );
   return {
     take({ principalId, tenantId }) {
-      // The principal first: a request that it refuses doesn't count against its tenant.
+      // The principal's limit is checked first: a request that it refuses doesn't count against the tenant.
       ofPrincipal(principalId);
       ofTenant(tenantId);
     },
   };
 }
 
-/** Takes a token from a key's bucket, or refuses. */
+/** Takes a token from the bucket of a key, or refuses the request. */
 function createBuckets(rate: number, burst: number): (key: string) => void {
   if (rate === 0) return () => undefined;
   const full = burst === 0 ? rate : burst;
@@ -39,7 +39,7 @@ function createBuckets(rate: number, burst: number): (key: string) => void {
     const bucket = buckets.get(key) ?? { left: full, atMs: nowMs };
     bucket.left = Math.min(full, bucket.left + ((nowMs - bucket.atMs) / 1000) * rate);
     bucket.atMs = nowMs;
-    // Reinserted at the end, so that the key that was idle longest is dropped first.
+    // Reinserted at the end, so that the longest-idle key is dropped first.
     buckets.delete(key);
     if (buckets.size >= bucketsMax) buckets.delete(buckets.keys().next().value as string);
     buckets.set(key, bucket);

@@ -5,8 +5,8 @@ import type { Tables } from '../../service/schema.ts';
 import { PermissionList } from '../permission-list.ts';
 
 /**
- * Lets an agent act for a human. With `CP_DELEGATION_NARROWS` the permissions limit what the agent writes in a session
- * for that person; otherwise they are only recorded. See docs/reference/access.md#delegations.
+ * Lets an agent act for a human. With `CP_DELEGATION_NARROWS` the permissions limit the agent's writes in a session for
+ * that person; otherwise they are only recorded. See docs/reference/access.md#delegations.
  */
 export const Delegation = z
   .strictObject({

@@ -48,7 +48,7 @@ test('a delegation starts now, and has no end and no permissions by default', as
   });
 });
 
-test('its period and permissions are kept as given', async () => {
+test('its period and permissions are stored as sent', async () => {
   const { status, body } = await delegate({
     permissions: ['tasks.write', 'tasks.claim', 'tasks.claim'],
     startsAt: '2099-01-01T00:00:00',
@@ -59,7 +59,7 @@ test('its period and permissions are kept as given', async () => {
   assert.deepEqual([body.startsAt, body.expiresAt], ['2099-01-01T00:00:00.000Z', '2099-01-01T23:00:00.000Z']);
 });
 
-test('it goes from a human to an agent, and ends after it starts', async () => {
+test('a delegation is from a human to an agent, and ends after its start', async () => {
   const service = await principal('service');
   refused(await delegate({ humanPrincipalId: newId() }), 404, 'not_found');
   refused(await delegate({ agentPrincipalId: baton.otherAdmin.principalId }), 404, 'not_found');
@@ -76,7 +76,7 @@ test('it goes from a human to an agent, and ends after it starts', async () => {
   refused(await delegate({ permissions: ['zebra'] }), 422, 'invalid_permissions');
 });
 
-test('GET pages newest first', async () => {
+test('GET returns pages, newest first', async () => {
   const made = [];
   for (let n = 0; n < 3; n += 1) made.push((await delegate()).body.id);
   const first = await baton.admin.get('/delegations?limit=2');
@@ -90,7 +90,7 @@ test('GET pages newest first', async () => {
   assert.deepEqual((await baton.otherAdmin.get('/delegations')).body, { items: [], nextCursor: null });
 });
 
-test('a revoked delegation stays revoked: repeating changes nothing and writes nothing', async () => {
+test('a revoked delegation stays revoked: a repeat changes and writes nothing', async () => {
   const { body: made } = await delegate();
   const first = await baton.admin.post(`/delegations/${made.id}:revoke`);
   assert.equal(first.status, 200);
@@ -104,7 +104,7 @@ test('a revoked delegation stays revoked: repeating changes nothing and writes n
   refused(await baton.otherAdmin.post(`/delegations/${made.id}:revoke`), 404, 'not_found');
 });
 
-test('an agent with delegations.manage lets itself act for no administrator; the person concerned does', async () => {
+test('an agent with delegations.manage cannot delegate from an administrator to itself; only that person can', async () => {
   const mallory = await baton.actor({ permissions: ['delegations.manage', 'sessions.open'] });
   const person = await baton.actor({ kind: 'human', permissions: ['delegations.manage'] });
   const other = await baton.actor({ kind: 'human', permissions: ['delegations.manage'] });
@@ -141,7 +141,7 @@ test('an agent with delegations.manage lets itself act for no administrator; the
   assert.equal((await journal())?.events, 2);
 });
 
-test('a token without the admin scope lets its administrator delegate from themself only', async () => {
+test('a token without the admin scope lets its administrator delegate only from their own principal', async () => {
   const scopes = ['control-plane:read', 'control-plane:write'];
   const permissions = ['admin', 'delegations.manage'] as const;
   const person = await baton.actor({ kind: 'human', permissions, scopes });

@@ -49,8 +49,8 @@ export async function createDelegation(context: Context, request: DelegationRequ
 }
 
 /**
- * `delegations.manage` covers own delegations only: otherwise an agent with it could let itself act for an
- * administrator.
+ * `delegations.manage` covers only the caller's own delegations: otherwise an agent with it could delegate from an
+ * administrator to itself.
  */
 function requireDelegator({ caller }: Context, humanPrincipalId: string): void {
   const isOwn = caller.principalId === humanPrincipalId;
@@ -72,7 +72,7 @@ export async function listDelegations({ db, tenantId }: Context, page: Page): Pr
 }
 
 /**
- * Revokes a delegation; a repeat changes nothing. Its sessions end at their next use. See
+ * Revokes a delegation; revoking it again changes nothing. Its sessions end at their next use. See
  * docs/reference/sessions.md#delegations.
  * @throws Refusal `not_found`
  */

@@ -22,7 +22,7 @@ import { newKey } from '../authn/key-material.ts';
 
 let licence: TestLicence;
 let baton: TestCoordination;
-/** A process that queries again after a second, and uses older decisions for a while. */
+/** A process that queries again after a second and temporarily uses older decisions. */
 let patient: { url: string };
 /** A process with a timeout of one second. */
 let hasty: { url: string };
@@ -59,7 +59,7 @@ const metric = async (name: string, url = baton.url) => {
 };
 
 describe('the question', () => {
-  test('names product, feature and the identity of the caller, with a token of the own account', async () => {
+  test('contains product, feature and the identity of the caller, and uses a token of the own account', async () => {
     const actor = await somebody();
     await done(actor.get('/tasks', { 'x-correlation-id': 'corr-1' }));
     const token = `Bearer token-of-the-own-account-${licence.exchanged.length}`;
@@ -82,7 +82,7 @@ describe('the question', () => {
     );
   });
 
-  test('the feature is the first word below /api/v1, cut at a colon', async () => {
+  test('the feature is the first segment after /api/v1, up to a colon', async () => {
     const actor = await somebody();
     const before = licence.asked.length;
     await actor.post(`/tasks/${newId()}:claim`, {});
@@ -95,7 +95,7 @@ describe('the question', () => {
     );
   });
 
-  test('a subject is queried once in the lifetime of the cache, and once by all concurrent requests', async () => {
+  test('a subject is queried once per lifetime of the cache, and concurrent requests share the query', async () => {
     const actor = await somebody();
     licence.behave({ delayMs: 100 });
     const answers = await Promise.all(Array.from({ length: 20 }, () => actor.get('/tasks')));
@@ -104,7 +104,7 @@ describe('the question', () => {
     assert.equal(licence.asked.length, 1);
   });
 
-  test('service endpoints, the bootstrap, and an emergency key are not queried', async () => {
+  test('service endpoints, the bootstrap and emergency keys cause no query', async () => {
     licence.behave({ status: 500 });
     for (const path of ['/health/live', '/health/ready', '/metrics', '/openapi.json'])
       assert.equal((await fetch(`${baton.url}${path}`)).status, 200);
@@ -117,7 +117,7 @@ describe('the question', () => {
     assert.equal(licence.asked.length, 0);
   });
 
-  test('a key of the migration is queried by its own principal', async () => {
+  test('an imported key is queried as its own principal', async () => {
     licence.behave({ body: { allowed: false } });
     const { principalId } = await somebody();
     const token = await keyOf(principalId, 'usual');
@@ -154,7 +154,7 @@ describe('the order', () => {
     await refused(other.get('/tasks'), 403, 'permission_denied');
   });
 
-  test('a stream is a use of events, and ends with the code of its refusal', async () => {
+  test('a stream uses the feature events, and is closed with the code of its refusal', async () => {
     const actor = await somebody(['events.read']);
     licence.behave({ body: { allowed: false } });
     const closed = await openStream(baton.url, { token: actor.token }).ended;
@@ -170,7 +170,7 @@ describe('the order', () => {
   });
 });
 
-describe('without a decision it is 503 entitlement_unavailable with Retry-After', () => {
+describe('without a decision the response is 503 entitlement_unavailable with Retry-After', () => {
   const deep = `${'['.repeat(20_000)}${']'.repeat(20_000)}`;
   const past = new Date(Date.now() - 1000).toISOString();
   const tooLate: LicenceAnswer = { delayMs: 60_000 };
@@ -181,19 +181,19 @@ describe('without a decision it is 503 entitlement_unavailable with Retry-After'
     'a 500': { status: 500 },
     'a redirect': { status: 302, headers: { location: 'http://127.0.0.1:9/' } },
     'a 200 without JSON': { body: '<html>' },
-    'nothing in a 200': { body: '' },
+    'an empty 200': { body: '' },
     null: { body: 'null' },
     'a list': { body: '[true]' },
-    'a document that is nested deep': { body: deep },
-    'an answer of 100 KB': { body: { reason: 'x'.repeat(100_000) } },
-    'a word for yes': { body: { allowed: 'true' } },
-    'a number for yes': { body: { allowed: 1 } },
-    'an answer about another feature': { body: { feature: 'other' } },
-    'an answer about another product': { body: { product: 'other' } },
-    'an end that is no time': { body: { validUntil: 'tomorrow' } },
+    'a deeply nested document': { body: deep },
+    'a response of 100 KB': { body: { reason: 'x'.repeat(100_000) } },
+    'a string instead of true': { body: { allowed: 'true' } },
+    'a number instead of true': { body: { allowed: 1 } },
+    'a response about another feature': { body: { feature: 'other' } },
+    'a response about another product': { body: { product: 'other' } },
+    'an expiry that is not a time': { body: { validUntil: 'tomorrow' } },
     'an expiry in the past': { body: { validUntil: past } },
-    'a connection that is taken away': { hangsUp: true },
-    'an answer that comes too late': tooLate,
+    'a closed connection': { hangsUp: true },
+    'a late response': tooLate,
   };
   for (const [what, answer] of Object.entries(answers))
     test(what, async () => {
@@ -206,7 +206,7 @@ describe('without a decision it is 503 entitlement_unavailable with Retry-After'
       assert.ok(Number(headers.get('retry-after')) > 0);
     });
 
-  test('a service that refused is not queried again within a second, and then is', async (t) => {
+  test('a failed service is not queried again within a second, but is queried afterwards', async (t) => {
     const passTime = stopClock(t);
     const actor = await somebody();
     licence.behave({ status: 500 });
@@ -218,7 +218,7 @@ describe('without a decision it is 503 entitlement_unavailable with Retry-After'
     assert.equal(await metric('entitlement_available'), 1);
   });
 
-  test('a rejected token is replaced, once', async () => {
+  test('a rejected token is replaced only once', async () => {
     await done((await somebody()).get('/tasks'));
     const refusedToken = licence.asked[0]?.token;
     licence.asked.length = 0;
@@ -234,11 +234,11 @@ describe('without a decision it is 503 entitlement_unavailable with Retry-After'
   });
 });
 
-describe('an older answer, where an operator lets it serve', () => {
+describe('an older decision, if an operator allows it', () => {
   const get = (actor: Actor) => sendRequest(`${patient.url}/api/v1/tasks`, 'GET', { token: actor.token });
   const staleMs = 1100;
 
-  test('serves while the service is away, for refusals too, and /metrics counts it', async (t) => {
+  test('is used while the service is unavailable, also for refusals, and /metrics counts it', async (t) => {
     const passTime = stopClock(t);
     const [licensed, refusedOne] = [await somebody(), await somebody()];
     await done(get(licensed));
@@ -258,7 +258,7 @@ describe('an older answer, where an operator lets it serve', () => {
     await refused(get(await somebody()), 503, 'entitlement_unavailable');
   });
 
-  test('never past its own end', async (t) => {
+  test('never after its own expiry', async (t) => {
     const passTime = stopClock(t);
     const actor = await somebody();
     licence.behave({ body: { validUntil: new Date(Date.now() + 800).toISOString() } });
@@ -268,7 +268,7 @@ describe('an older answer, where an operator lets it serve', () => {
     await refused(get(actor), 503, 'entitlement_unavailable');
   });
 
-  test('not after a 4xx, which is an answer', async (t) => {
+  test('not after a 4xx, which counts as a response', async (t) => {
     const passTime = stopClock(t);
     const actor = await somebody();
     await done(get(actor));
@@ -297,7 +297,7 @@ describe('the settings', () => {
   const account = { CP_IAM_CLIENT_ID: 'iam_sa', CP_IAM_CLIENT_SECRET: 'secret' };
   const on = { CP_ENTITLEMENT_ENABLED: 'true', ...account };
 
-  test('a disabled check queries nobody, and shows no figures', async () => {
+  test('a disabled check sends no query and has no metrics', async () => {
     const off = await baton.another({ CP_ENTITLEMENT_ENABLED: 'false' });
     await done(sendRequest(`${off.url}/api/v1/tasks`, 'GET', { token: (await somebody()).token }));
     assert.equal(licence.asked.length, 0);
@@ -305,7 +305,7 @@ describe('the settings', () => {
     await off.close();
   });
 
-  test('half-made ones stop the start with one sentence', () => {
+  test('incomplete settings stop the start with one sentence', () => {
     for (const [env, sentence] of [
       [{ CP_ENTITLEMENT_ENABLED: 'true' }, /CP_ENTITLEMENT_ENABLED needs CP_IAM_CLIENT_ID/],
       [{ ...on, CP_IAM_CLIENT_SECRET: undefined }, /CP_IAM_CLIENT_SECRET/],

@@ -19,7 +19,7 @@ export interface Entitlement {
   admit(question: LicenceQuestion): Promise<void> | undefined;
 }
 
-/** The cached decision of one subject and one feature; times by `performance.now()`. */
+/** The cached decision for one subject and one feature; times are by `performance.now()`. */
 interface Known {
   readonly decision: LicenceDecision | undefined;
   readonly decidedAtMs: number;
@@ -28,7 +28,7 @@ interface Known {
 }
 
 const entriesMax = 10_000;
-/** The pause after a failure, so that requests don't wait for an unavailable service one after the other. */
+/** The pause after a failure, so that requests don't wait one after the other for an unavailable service. */
 const pauseMs = 1000;
 const warnedAgainMs = 60_000;
 const retryAfterSeconds = 5;
@@ -43,7 +43,7 @@ type EntitlementSettings = Pick<
   | 'CP_ENTITLEMENT_TIMEOUT_SECONDS'
 >;
 
-/** Each process caches decisions by itself; `/metrics` reports the size of the cache. */
+/** Each process has its own cache of decisions; `/metrics` reports the size of the cache. */
 export function createEntitlement(
   service: LicenceService,
   settings: EntitlementSettings,
@@ -111,7 +111,7 @@ class RememberedEntitlement implements Entitlement {
     return fail('not_entitled', { product: this.#product, feature });
   }
 
-  /** Concurrent callers share one query of the same subject and feature. Undefined if it failed. */
+  /** Concurrent callers share one query for the same subject and feature. Returns undefined if the query failed. */
   #ask(name: string, question: LicenceQuestion): Promise<LicenceDecision | undefined> {
     const running = this.#underWay.get(name);
     if (running !== undefined) return running;

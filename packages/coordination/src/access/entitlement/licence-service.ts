@@ -4,7 +4,7 @@ import { requireAddress, requireOwnAccount } from '../service-tokens/own-account
 import { createServiceTokens } from '../service-tokens/service-tokens.ts';
 import type { Settings } from '../settings.ts';
 
-/** The query: a subject and the part of the service that it uses. */
+/** A query: a subject, and the part of this service that it uses. */
 export interface LicenceQuestion {
   readonly feature: string;
   readonly subjectId: string;
@@ -19,7 +19,7 @@ export interface LicenceDecision {
 
 /** The license service returned no decision. */
 export class NoDecision extends Error {
-  /** Whether it is unavailable, so that a cached decision may be used; false if it refused to decide. */
+  /** Whether the service is unavailable, so that a cached decision may be used; false if it refused to decide. */
   readonly isAway: boolean;
 
   constructor(reason: string, isAway: boolean) {
@@ -44,7 +44,7 @@ const DecisionAnswer = z.object({
   validUntil: z.iso.datetime({ offset: true }).nullish(),
 });
 
-/** @throws Error with one sentence for settings of the license check that would only fail later */
+/** @throws Error with one sentence for license settings that would otherwise fail only later */
 export function checkEntitlementSettings(settings: Settings): void {
   if (!settings.CP_ENTITLEMENT_ENABLED) return;
   requireAddress('CP_ENTITLEMENT_BASE_URL', settings.CP_ENTITLEMENT_BASE_URL);
@@ -94,7 +94,7 @@ export function openLicenceService(settings: Settings): LicenceService {
   };
 }
 
-/** @throws NoDecision also for a response about something else, and for an expired one */
+/** @throws NoDecision also for a response about another product or feature, and for an expired one */
 function decisionOf(
   { status, json }: JsonAnswer,
   asked: { product: string; feature: string },

@@ -49,7 +49,7 @@ function isEmergencyKey(credential: string | undefined): boolean {
   return prefix !== undefined && isEmergencyPrefix(prefix);
 }
 
-/** The first word of the path below `/api/v1`: `/tasks/{ref}:claim` is `tasks`, `/packages:plan` is `packages`. */
+/** The first segment after `/api/v1`: `/tasks/{ref}:claim` is `tasks`, `/packages:plan` is `packages`. */
 function featureOf({ path }: Pick<Operation, 'path'>, usual: string): string {
   return /^\/([a-z][a-z-]*)(?=[/:]|$)/.exec(path)?.[1] ?? usual;
 }

@@ -1,7 +1,7 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { IamBindingRow } from './iam-binding.ts';
 
-/** Finds a binding of any tenant, for a command of the operator. */
+/** Finds a binding in any tenant, for an operator's command. */
 export function findTenantOfBinding(bindingId: string) {
   return sql<{ tenant_id: string }>`select tenant_id from iam_bindings where id = ${bindingId}`;
 }

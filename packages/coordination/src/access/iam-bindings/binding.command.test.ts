@@ -24,7 +24,7 @@ async function bindingOf({ principalId }: Actor): Promise<string> {
   return (await baton.admin.get(`/principals/${principalId}/iam-bindings`)).body.items[0].id;
 }
 
-test('a disabled binding is the same 401 as a missing one, and is admitted again when it is enabled', async () => {
+test('a disabled binding gets the same 401 as a missing one, and is admitted again once it is enabled', async () => {
   const agent = await baton.actor();
   const id = await bindingOf(agent);
   assert.match(await run('disable', id), /is disabled/);
@@ -41,7 +41,7 @@ test('a disabled binding is the same 401 as a missing one, and is admitted again
   assert.equal(operator.forgotten.filter((name) => name.endsWith(agent.iamPrincipalId)).length, 2);
 });
 
-test('a disabled binding is admitted again by binding the identity again', async () => {
+test('a disabled binding is admitted again after its identity is bound again', async () => {
   const agent = await baton.actor();
   await run('disable', await bindingOf(agent));
   const again = await baton.admin.post(`/principals/${agent.principalId}/iam-bindings`, {
@@ -54,7 +54,7 @@ test('a disabled binding is admitted again by binding the identity again', async
   assert.equal((await agent.get('/principals')).status, 200);
 });
 
-test('a revoked binding, an unknown one and other words are refused', async () => {
+test('a revoked binding, an unknown one and invalid arguments are refused', async () => {
   const id = await bindingOf(await baton.actor());
   await baton.admin.post(`/iam-bindings/${id}:revoke`);
   await assert.rejects(run('enable', id), refusesWith('binding_revoked'));

@@ -5,7 +5,7 @@ import type { Tables } from '../../service/schema.ts';
 import { accessMembers, hasOneAccess, oneAccess } from '../grants/granted-access.ts';
 
 /**
- * `members`: the person sees only workspaces of their own memberships and the ones below. See
+ * `members`: the person sees only workspaces of their own memberships and the workspaces below them. See
  * docs/reference/access.md#bindings.
  */
 const visibility = z.enum(['tenant', 'members']);
@@ -49,7 +49,7 @@ export const IamBindingRequest = IdentityMembers.extend({
   .meta({ id: 'IamBindingRequest' });
 export type IamBindingRequest = z.output<typeof IamBindingRequest>;
 
-/** An identity: the pair, unique over the whole installation, and its tenant in the identity service. */
+/** An identity: its id pair, unique across the installation, and its tenant in the identity service. */
 export type Identity = Pick<IamBinding, 'issuer' | 'iamTenantId' | 'iamPrincipalId'>;
 
 export type IamBindingRow = RowOf<Tables['iam_bindings']>;

@@ -25,7 +25,7 @@ const bind = (principalId: string, iamPrincipalId: string, actor = baton.admin) 
     permissions: ['tasks.read'],
   });
 
-test('of parallel first upserts for one principal one is 201 and the others are 200', async () => {
+test('of parallel first upserts for one principal, one returns 201 and the others return 200', async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const [id, who] = [await principal(), newId()];
     const answers = await Promise.all(Array.from({ length: rivals }, () => bind(id, who)));
@@ -34,7 +34,7 @@ test('of parallel first upserts for one principal one is 201 and the others are 
   }
 });
 
-test('of parallel first upserts through two tenants one tenant gets the identity', async () => {
+test('of parallel first upserts through two tenants, one tenant gets the identity', async () => {
   const other = await baton.otherAdmin.post('/principals', { kind: 'agent', displayName: 'agent' });
   for (let round = 0; round < raceRounds; round += 1) {
     const [id, who] = [await principal(), newId()];
@@ -51,7 +51,7 @@ test('of parallel first upserts through two tenants one tenant gets the identity
   }
 });
 
-test('a binding and a disable at the same time: never an active binding of a disabled principal', async () => {
+test('a concurrent binding and disable never leave an active binding of a disabled principal', async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const id = await principal();
     const [bound, disabled] = await Promise.all([
@@ -59,7 +59,7 @@ test('a binding and a disable at the same time: never an active binding of a dis
       baton.admin.post(`/principals/${id}:disable`),
     ]);
     assert.equal(disabled.status, 200);
-    // 503: a disable ends the connection of a command that it waited 600 ms for.
+    // 503: a disable closes the connection of a command that it has waited 600 ms for.
     assert.ok([201, 422, 503].includes(bound.status), JSON.stringify(bound.body));
     const live = await baton.pool.row<{ live: number }>(sql`
       select count(*) as live from iam_bindings where principal_id = ${id} and status = 'active'`);

@@ -10,7 +10,7 @@ export interface Binding extends Identity {
   visibility: IamBindingRow['visibility'];
 }
 
-/** No row when the identity is already bound, in any tenant; waits for a transaction that binds it. */
+/** Returns no row if the identity is already bound in any tenant; waits for a transaction that is binding it. */
 export function insertBinding(binding: Binding) {
   return sql<IamBindingRow>`
     insert into iam_bindings (id, tenant_id, principal_id, issuer, iam_tenant_id, iam_principal_id, access_role,
@@ -21,7 +21,7 @@ export function insertBinding(binding: Binding) {
     returning *`;
 }
 
-/** Locks the tenant's binding of an identity; no row when this tenant hasn't bound it. */
+/** Locks the tenant's binding of an identity; returns no row if this tenant hasn't bound it. */
 export function lockBindingOfIdentity(tenantId: string, { issuer, iamPrincipalId }: Identity) {
   return sql<IamBindingRow>`
     select * from iam_bindings
@@ -40,7 +40,7 @@ export function updateBinding(binding: Binding) {
     returning *`;
 }
 
-/** Newest first, including revoked ones. */
+/** Newest first, including revoked bindings. */
 export function findBindings(tenantId: string, principalId: string) {
   return sql<IamBindingRow>`
     select * from iam_bindings where principal_id = ${principalId} and tenant_id = ${tenantId}
@@ -69,7 +69,7 @@ export function updateAccessOfBindings(
     returning *`;
 }
 
-/** Revokes the live ones; the rows are oldest first. A binding that is re-pointed meanwhile is skipped. */
+/** Revokes the live bindings; the rows are oldest first. A binding that is re-pointed meanwhile is skipped. */
 export function updateBindingsToRevoked(tenantId: string, principalId: string) {
   return sql<IamBindingRow>`
     with live as materialized (
@@ -85,7 +85,7 @@ export function updateBindingsToRevoked(tenantId: string, principalId: string) {
     select * from revoked order by created_at, id`;
 }
 
-/** No row when it has these permissions or is revoked. */
+/** Returns no row if the binding has these permissions or is revoked. */
 export function updateBindingPermissions(
   tenantId: string,
   bindingId: string,
@@ -98,7 +98,7 @@ export function updateBindingPermissions(
     returning *`;
 }
 
-/** No row when it isn't revoked. */
+/** Returns no row if the binding isn't revoked. */
 export function updateBindingToActive(tenantId: string, bindingId: string, permissions: readonly string[]) {
   return sql<IamBindingRow>`
     update iam_bindings

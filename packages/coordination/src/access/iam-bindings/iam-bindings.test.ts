@@ -49,7 +49,7 @@ function eventsOf(entityId: string) {
     select type, payload from events where entity_id = ${entityId} order by position, sequence`);
 }
 
-test('an identity is bound with 201, and bound again with 200: permissions replaced', async () => {
+test('an identity is bound with 201, and bound again with 200: permissions are replaced', async () => {
   const id = await principal();
   const who = identity();
   assert.equal(await enter(who), 401);
@@ -57,7 +57,7 @@ test('an identity is bound with 201, and bound again with 200: permissions repla
   assert.equal(first.status, 201);
   assert.deepEqual(first.body.permissions, ['principals.read', 'tasks.read']);
   assert.deepEqual([first.body.status, first.body.revokedAt, first.body.lastUsedAt], ['active', null, null]);
-  // The denial of a moment ago is not remembered.
+  // The previous denial is not cached.
   assert.equal(await enter(who), 200);
 
   const moved = { ...who, iamTenantId: newId() };
@@ -96,7 +96,7 @@ test('an identity is bound with 201, and bound again with 200: permissions repla
   ]);
 });
 
-test('a revoked identity is shut out at once, and re-admitted by binding it again', async () => {
+test('a revoked identity is rejected at once, and admitted again after it is bound again', async () => {
   const id = await principal();
   const who = identity();
   const { body: made } = await bind(id, { ...who, permissions: ['principals.read'] });
@@ -120,7 +120,7 @@ test('a revoked identity is shut out at once, and re-admitted by binding it agai
   refused(await baton.otherAdmin.post(`/iam-bindings/${made.id}:revoke`), 404, 'not_found');
 });
 
-test('refusals come in the documented order', async () => {
+test('requests are refused in the documented order', async () => {
   const paused = await principal('agent', 'paused');
   const agent = await principal();
   const who = identity();
@@ -146,7 +146,7 @@ test('refusals come in the documented order', async () => {
   refused(await bind(agent, { ...who, permissions: [] }), 400, 'invalid_request');
 });
 
-test('an identity of another tenant is bound elsewhere', async () => {
+test('an identity of another tenant gets 409 iam_identity_bound_elsewhere', async () => {
   const elsewhere = { issuer: baton.issuer.issuer, iamTenantId: newId() };
   const answer = await bind(await principal(), {
     ...elsewhere,
@@ -172,7 +172,7 @@ test('only an administrator moves an identity from one principal to another', as
   assert.deepEqual(body, { items: [], nextCursor: null });
 });
 
-test('GET lists the bindings of a principal newest first, revoked ones too, whole', async () => {
+test('GET returns all bindings of a principal in full, newest first, including revoked ones', async () => {
   const id = await principal();
   const made: string[] = [];
   for (let n = 0; n < 3; n += 1)
@@ -192,7 +192,7 @@ test('GET lists the bindings of a principal newest first, revoked ones too, whol
   refused(await baton.otherAdmin.get(`/principals/${id}/iam-bindings`), 404, 'not_found');
 });
 
-test('visibility is stored, replaced by binding again, tenant by default, and in the events', async () => {
+test('visibility is stored, is replaced when the identity is bound again, is tenant by default, and is in the events', async () => {
   const id = await principal('human');
   const body = { ...identity(), permissions: ['tasks.read'] };
   const first = await bind(id, { ...body, visibility: 'members' });
@@ -210,7 +210,7 @@ test('visibility is stored, replaced by binding again, tenant by default, and in
   ]);
 });
 
-test('members is for humans: 422 visibility_requires_human', async () => {
+test('members is for humans only: 422 visibility_requires_human', async () => {
   for (const kind of ['agent', 'service'])
     refused(
       await bind(await principal(kind), {
@@ -224,7 +224,7 @@ test('members is for humans: 422 visibility_requires_human', async () => {
     );
 });
 
-test('who sees own workspaces only leaves no binding with tenant: 403 visibility_escalation', async () => {
+test('a caller that sees only its own workspaces cannot bind an identity with tenant: 403 visibility_escalation', async () => {
   const narrow = await baton.actor({ kind: 'human' });
   await baton.pool.run(
     sql`update iam_bindings set visibility = 'members' where principal_id = ${narrow.principalId}`,

@@ -66,14 +66,14 @@ export async function createIamBinding(
   if (known !== undefined) return { binding: await repoint(context, known, grant), isNew: false };
   const binding = await bindNewIdentity(context, grant);
   if (binding !== undefined) return { binding, isNew: true };
-  // It was bound meanwhile in this tenant, or it is bound in another tenant.
+  // The identity was bound meanwhile, in this tenant or in another one.
   const bound = await context.db.row(lockBindingOfIdentity(context.tenantId, identity));
   if (bound?.principal_id !== principalId) return fail('iam_identity_bound_elsewhere');
   return { binding: await repoint(context, bound, grant), isNew: false };
 }
 
 /**
- * Moving an identity from another principal requires `admin`, because it then acts as somebody else; so does taking
+ * Moving an identity from another principal requires `admin`, because the identity then acts as another principal; so does taking
  * `admin` from a live binding. The identity of a registry agent can't be moved.
  */
 async function repoint(context: Context, known: IamBindingRow, grant: Grant): Promise<IamBinding> {
@@ -118,7 +118,7 @@ export async function listIamBindings({ db, tenantId }: Context, principalId: st
 }
 
 /**
- * Revokes the binding of an identity; a repeat changes nothing. Only an administrator revokes one with `admin`.
+ * Revokes an identity's binding; revoking it again changes nothing. Only an administrator revokes one with `admin`.
  * @throws Refusal `not_found`, `permission_escalation`
  */
 export async function revokeIamBinding(context: Context, bindingId: string): Promise<IamBinding> {
@@ -137,7 +137,7 @@ export async function revokeIamBindingsOf(context: Context, principalId: string)
   return revoked.length;
 }
 
-/** Replaces a binding's permissions; no change for equal permissions or a revoked binding. */
+/** Replaces a binding's permissions; changes nothing if they are equal or the binding is revoked. */
 export async function regrantIamBinding(
   context: Context,
   bindingId: string,
@@ -193,7 +193,7 @@ export function forgetIdentity(
   context.afterCommit.push(() => context.publishBindingChange(issuer, iamPrincipalId));
 }
 
-/** The payload shared by a binding's events. */
+/** The payload that a binding's events share. */
 export function boundIdentityOf(row: IamBindingRow) {
   return {
     principalId: row.principal_id,

@@ -8,7 +8,7 @@ import { assertTookLess } from '@baton/testing/depth';
 import { newId } from '@baton/values/ids';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 
-/** Far below the hour for which a process caches a binding or a denial. */
+/** Much shorter than the hour for which a process caches a binding or a denial. */
 const announcedWithinMs = 60_000;
 const main = join(import.meta.dirname, '../../app/main.ts');
 
@@ -46,14 +46,14 @@ async function bindingOf({ principalId }: Actor): Promise<string> {
 const operate = (...args: string[]) =>
   promisify(execFile)(process.execPath, [main, ...args], { env: { ...process.env, ...baton.env } });
 
-test('a binding revoked in one process is shut out in every other', async () => {
+test('a binding revoked in one process is rejected in every other', async () => {
   const agent = await baton.actor();
   await becomes(agent, 200);
   await baton.admin.post(`/iam-bindings/${await bindingOf(agent)}:revoke`);
   await becomes(agent, 401);
 });
 
-test('an identity that another process refused is admitted there when it is bound', async () => {
+test('an identity that another process refused is admitted there once it is bound', async () => {
   const iamPrincipalId = newId();
   const scope = 'control-plane:read';
   const token = await baton.issuer.sign({ sub: iamPrincipalId, tenant_id: baton.tenantId, scope });
@@ -66,14 +66,14 @@ test('an identity that another process refused is admitted there when it is boun
   await becomes({ token }, 200);
 });
 
-test('a disabled principal is shut out in every process', async () => {
+test('a disabled principal is rejected in every process', async () => {
   const agent = await baton.actor();
   await becomes(agent, 200);
   await baton.admin.post(`/principals/${agent.principalId}:disable`);
   await becomes(agent, 401);
 });
 
-test("the operator's command at the host reaches the running processes too", async () => {
+test("an operator's command on the host also takes effect in the running processes", async () => {
   const agent = await baton.actor();
   await becomes(agent, 200);
   const disabled = await operate('binding', 'disable', await bindingOf(agent));
@@ -83,7 +83,7 @@ test("the operator's command at the host reaches the running processes too", asy
   await becomes(agent, 200);
 });
 
-test('an emergency key is issued at the host, is admitted, and is revoked with all others', async () => {
+test('an emergency key is issued on the host, is admitted, and is revoked with all others', async () => {
   const issue = [
     'break-glass',
     'issue',

@@ -2,15 +2,15 @@ import type { Db } from '@baton/kernel/database/db';
 import type { Caller } from '../../service/caller.ts';
 import { type DecisionSources, type Places, PolicyRights } from './rights.ts';
 
-/** The dependencies of decisions for absent identities. */
+/** The dependencies for requesting decisions about absent identities. */
 export interface AuthoritySources extends Pick<DecisionSources, 'point' | 'counters' | 'db'> {
-  /** The objects filed in a workspace; null is the tenant itself. */
+  /** The workspace that the objects are filed in; null refers to the tenant itself. */
   placesAt(caller: Caller, workspaceId: string | null): Places;
 }
 
 /**
  * The decision point's grants to the identities on whose behalf one command works, such as rules and skill invocations.
- * Created before the command's transaction and kept over its repetitions. See
+ * Created before the command's transaction and kept for its repetitions. See
  * docs/reference/authorization.md#work-on-behalf-of-others.
  */
 export class Authorities {
@@ -24,9 +24,9 @@ export class Authorities {
   /**
    * Returns the caller with the permissions that the decision point grants now. Checking one throws `NeedsDecision`
    * until the decisions of all identities were requested together, or 503 `policy_unavailable` if that failed.
-   * @param caller of a token, identified by `iamPrincipalId`; its names count for permissions that only this service
-   * decides
-   * @param ceiling the most permissions that it may have
+   * @param caller the caller of a token, identified by `iamPrincipalId`; its own permissions are used for permissions
+   * that only this service decides
+   * @param ceiling the maximum permissions
    * @param tx the transaction that applies the decision: decisions on objects moved since are requested again
    */
   async authorize(

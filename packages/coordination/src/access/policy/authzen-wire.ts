@@ -24,7 +24,7 @@ const Evaluation = z.object({ decision: z.boolean(), context: Explained.nullish(
 const Evaluations = z.object({ evaluations: z.array(Evaluation).max(100) });
 const Result = z.object({ type: z.string().max(200), id: z.string().max(200) });
 const Found = z.object({
-  // Each result is parsed by itself. The empty list in its place marks that there was one.
+  // Each result is parsed separately. The empty list in its place marks the presence of a list.
   results: z.array(z.unknown()).max(0),
   page: z.object({ next_token: z.string().max(4000).nullish() }).nullish(),
 });
@@ -85,7 +85,7 @@ const subjectOf = ({ kind, iamPrincipalId, tenantId }: Subject) => ({
   properties: { tenantId },
 });
 
-/** Never empty: one known decision point rejects an empty context. */
+/** Never empty: at least one decision point rejects an empty context. */
 const contextOf = ({ tenantId }: Subject, tuples: Resource['tuples']) => ({
   tenantId,
   contextualTuples: tuples.slice(0, tuplesMax),

@@ -14,7 +14,7 @@ import {
 /** Baton's own protocol for decision points. See docs/reference/authorization.md#wire-baton. */
 
 const word = z.string().max(200);
-/** A string, or a number as a string; null for anything else. */
+/** A string, or a number as a string; null for any other value. */
 const version = z.union([word, z.number()]).nullish().catch(undefined);
 const Answer = z.object({
   allowed: z.boolean(),
@@ -57,7 +57,7 @@ export const batonWire: Wire = {
     });
     const { data } = Objects.safeParse(body);
     if (data === undefined) throw new NoDecision('a list whose results cannot be parsed');
-    // Decision points name the field differently. An empty cursor means the last page, like a missing one.
+    // The field's name differs among decision points. An empty cursor means the last page, as does a missing one.
     const next = data.cursor || data.next_cursor || data.nextCursor;
     return { ids: data.objects, next: next || undefined };
   },

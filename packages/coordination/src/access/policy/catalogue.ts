@@ -1,6 +1,6 @@
 import type { Permission } from '../../service/permissions.ts';
 
-/** The kinds of objects that a decision point knows. See docs/reference/authorization.md#catalog. */
+/** The kinds of objects that a decision point decides on. See docs/reference/authorization.md#catalog. */
 export type ResourceType =
   | 'task'
   | 'run'
@@ -12,8 +12,8 @@ export type ResourceType =
   | 'memory_namespace';
 
 /**
- * The kinds of objects on which a permission is checked, the most specific first; the tenant if the request has none of
- * them. `local`: never delegated. A new object is checked on the workspace in which it is created.
+ * The kinds of objects on which a permission is checked, the most specific first; the tenant if the request refers to
+ * none of them. `local`: never delegated. A new object is checked on the workspace in which it is created.
  */
 const askedOn: Readonly<Record<Permission, readonly ResourceType[] | 'local'>> = {
   'principals.read': [],
@@ -72,7 +72,7 @@ const askedOn: Readonly<Record<Permission, readonly ResourceType[] | 'local'>> =
   admin: 'local',
 };
 
-/** Whether this service alone decides a permission, in every mode. */
+/** Whether this service alone decides a permission in every mode. */
 export function isDecidedHere(permission: Permission): boolean {
   return askedOn[permission] === 'local';
 }

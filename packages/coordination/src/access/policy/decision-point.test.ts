@@ -56,14 +56,14 @@ const answerWith = (status: number, body: string, headers: Record<string, string
 const json = (status: number, body: unknown) => answerWith(status, JSON.stringify(body));
 
 for (const wire of ['baton', 'authzen'] as const)
-  describe(`on the wire ${wire}`, () => {
+  describe(`with the protocol ${wire}`, () => {
     const point = (settings: Record<string, string> = {}) => open({ CP_POLICY_WIRE: wire, ...settings });
     const paths = {
       baton: ['/api/v1/decisions:check', '/api/v1/decisions:batch-check', '/api/v1/decisions:list-objects'],
       authzen: ['/access/v1/evaluation', '/access/v1/evaluations', '/access/v1/search/resource'],
     }[wire];
 
-    test('one question, and many, are sent with the token of this service, and decided in order', async () => {
+    test('single and multiple questions are sent with the token of this service and decided in order', async () => {
       policy.decide(({ action }) => action === 'tasks.read');
       const asking = point();
       const [one] = await asking.decide([question()]);
@@ -88,7 +88,7 @@ for (const wire of ['baton', 'authzen'] as const)
       );
     });
 
-    test('an answer is remembered for the time of the cache, and a denial too', async () => {
+    test('decisions, including denials, are cached for the configured time', async () => {
       policy.decide(() => false);
       const asking = point();
       for (let time = 0; time < 3; time += 1)
@@ -105,7 +105,7 @@ for (const wire of ['baton', 'authzen'] as const)
       assert.equal(policy.asked.length, 5);
     });
 
-    test('what changes an object, or who decides, is another question', async () => {
+    test('a change to the object or to the deciding subject causes a new request', async () => {
       const asking = point();
       await asking.decide([question()]);
       const moved = { ...question().resource, tuples: [{ ...owner, relation: 'assignee' }] };
@@ -114,14 +114,14 @@ for (const wire of ['baton', 'authzen'] as const)
       assert.equal(policy.asked.length, 3);
     });
 
-    test('deciding approvals and changing principals need a new decision each time', async () => {
+    test('decisions on deciding approvals and changing principals are never cached', async () => {
       const asking = point();
       for (const action of ['approvals.decide', 'principals.write'])
         for (let time = 0; time < 2; time += 1) await asking.decide([question(action)]);
       assert.equal(policy.asked.length, 4);
     });
 
-    test('a list of objects is read, and remembered', async () => {
+    test('a list of objects is fetched and cached', async () => {
       const ids = Array.from({ length: 3 }, newId);
       policy.list((asker, action, type) =>
         asker === who && `${action} ${type}` === 'tasks.read task' ? ids : [],
@@ -141,11 +141,11 @@ for (const wire of ['baton', 'authzen'] as const)
       'a 204': () => answerWith(204, ''),
       'a redirect': () => answerWith(307, '{}', { location: `${policy.url}/elsewhere` }),
       'no JSON': () => answerWith(200, '<html>allowed</html>'),
-      'a list where an object belongs': () => json(200, [{ allowed: true, decision: true }]),
+      'a list instead of an object': () => json(200, [{ allowed: true, decision: true }]),
       null: () => json(200, null),
-      'a truth that is a text': () => json(200, { allowed: 'true', decision: 'true' }),
+      'a string instead of a boolean': () => json(200, { allowed: 'true', decision: 'true' }),
       'none of the questions': () => json(200, {}),
-      'more than it may hold': () =>
+      'more than the limit': () =>
         json(200, { allowed: true, decision: true, reasonCode: 'allowed', filler: 'x'.repeat(2_000_000) }),
       'a document nested 200,000 levels deep': () =>
         answerWith(200, `{"decision":${'['.repeat(200_000)}${']'.repeat(200_000)}}`),
@@ -167,7 +167,7 @@ for (const wire of ['baton', 'authzen'] as const)
         }),
     };
     for (const [what, behave] of Object.entries(hostile))
-      test(`${what} is no answer`, async () => {
+      test(`${what} is no decision`, async () => {
         behave();
         const startedAt = performance.now();
         const asking = point({ CP_POLICY_TIMEOUT_SECONDS: what === silence ? '2' : '10' });
@@ -180,14 +180,14 @@ for (const wire of ['baton', 'authzen'] as const)
         ]);
         assertTookLess(startedAt, 9000);
         policy.behave(undefined);
-        // A good response may take more than 2 s on a busy machine: only the long proof queries this point again after a
-        // silence.
+        // A valid response may take more than 2 s on a busy machine: only the long proof queries this point again after
+        // a timeout.
         const again = what === silence && !isLongProof ? point({ CP_POLICY_TIMEOUT_SECONDS: '10' }) : asking;
-        assert.equal((await again.decide([question()]))[0]?.allowed, true, 'and is not remembered');
+        assert.equal((await again.decide([question()]))[0]?.allowed, true, 'and is not cached');
         assert.ok(!policy.requests.some(({ path }) => path === '/elsewhere'));
       });
 
-    test('fewer answers, and more, than questions are none', async () => {
+    test('responses with fewer or more results than questions are rejected', async () => {
       const item = (action: string) => ({
         allowed: true,
         reasonCode: 'allowed',
@@ -207,7 +207,7 @@ for (const wire of ['baton', 'authzen'] as const)
     });
   });
 
-test('results in another order than the questions are refused, if they name their questions', async () => {
+test('results in another order than the questions are refused if they contain their questions', async () => {
   const item = (action: string) => ({
     allowed: true,
     reasonCode: 'allowed',
@@ -222,7 +222,7 @@ test('results in another order than the questions are refused, if they name thei
   await assert.rejects(open().decide([question()]), NoDecision);
 });
 
-test('an answer may name its object as type:id, and is then held to it just the same', async () => {
+test('a result may refer to its object as type:id and must still match the question', async () => {
   const item = (action: string, resource = `task:${taskId}`) => ({
     allowed: true,
     reasonCode: 'allowed',
@@ -241,7 +241,7 @@ test('an answer may name its object as type:id, and is then held to it just the 
   }
 });
 
-test('a point that reports that it could not decide gave no decision', async () => {
+test('a decision point that reports itself unavailable made no decision', async () => {
   const about = { action: 'tasks.read', resource: { type: 'task', id: taskId } };
   json(200, { allowed: false, reasonCode: 'unavailable', ...about });
   await assert.rejects(open().decide([question()]), NoDecision);
@@ -249,7 +249,7 @@ test('a point that reports that it could not decide gave no decision', async () 
   await assert.rejects(open({ CP_POLICY_WIRE: 'authzen' }).decide([question()]), NoDecision);
 });
 
-test('answers by another policy drop what was remembered by the one before', async () => {
+test('a decision by another policy version drops all cached decisions', async () => {
   const asking = open();
   await asking.decide([question()]);
   policy.version = '2';
@@ -259,7 +259,7 @@ test('answers by another policy drop what was remembered by the one before', asy
   assert.equal(policy.asked.length, 3);
 });
 
-test('a list is followed to its end', async () => {
+test('a list is fetched up to its last page', async () => {
   const ids = Array.from({ length: 2500 }, newId);
   policy.behave((_path, body: { cursor?: string; limit: number }, res) => {
     const from = Number(body.cursor ?? 0);
@@ -281,7 +281,7 @@ test('a list is followed to its end', async () => {
 });
 
 for (const name of ['cursor', 'next_cursor', 'nextCursor'])
-  test(`a list that goes on by ${name} loses no page`, async () => {
+  test(`no page is lost if a list continues by ${name}`, async () => {
     const ids = Array.from({ length: 25 }, newId);
     policy.behave((_path, body: { cursor?: string }, res) => {
       const from = Number(body.cursor ?? 0);
@@ -295,11 +295,11 @@ for (const name of ['cursor', 'next_cursor', 'nextCursor'])
 
 describe('a search of AuthZEN that does not page', () => {
   const asking = () => open({ CP_POLICY_WIRE: 'authzen', CP_POLICY_TIMEOUT_SECONDS: '30' });
-  /** As long as the results of decision points that return more than the ids. */
+  /** As long as the results of decision points that return more fields than the ids. */
   const resultOf = (id: string) =>
     JSON.stringify({ type: 'task', id, attributes: { note: 'n'.repeat(150) } });
 
-  test('may answer 100,000 results at once, 20 MB of them', async () => {
+  test('may return 100,000 results at once, 20 MB in total', async () => {
     const ids = Array.from({ length: 100_000 }, newId);
     policy.behave((_path, _body, res) => {
       res.end(`{"context":{"results":[1]},"results":[${ids.map(resultOf).join(',')}]}`);
@@ -310,7 +310,7 @@ describe('a search of AuthZEN that does not page', () => {
     assert.ok(ids.every((id) => found.has(id)));
   });
 
-  test('is left as soon as it holds more: the rest is neither awaited nor read', async () => {
+  test('is cancelled once it exceeds the limit: the rest is neither awaited nor read', async () => {
     let left = false;
     policy.behave((_path, _body, res) => {
       res.once('close', () => (left = true));
@@ -324,7 +324,7 @@ describe('a search of AuthZEN that does not page', () => {
     await until(() => left);
   });
 
-  test('of results that can not be read, or of another type, is none', async () => {
+  test('a list fails if its results cannot be parsed or have another type', async () => {
     const wrong = [[{ type: 'run', id: newId() }], [{ type: 'task' }], ['task'], 'all', { 0: 1 }, null];
     for (const results of wrong) {
       json(200, { results });
@@ -334,7 +334,7 @@ describe('a search of AuthZEN that does not page', () => {
     await assert.rejects(asking().objectsOf(list), NoDecision);
   });
 
-  test('concurrent callers share one request for it', async () => {
+  test('concurrent callers share one request for a list', async () => {
     policy.list(() => [taskId]);
     const point = asking();
     const found = await Promise.all(Array.from({ length: 20 }, () => point.objectsOf(list)));
@@ -343,7 +343,7 @@ describe('a search of AuthZEN that does not page', () => {
   });
 });
 
-test('a list without an end, or of more than it may hold, is none', async () => {
+test('a list that never ends or exceeds the limits fails', async () => {
   let pages = 0;
   const endless: Record<string, () => unknown> = {
     'the same cursor again': () => ({ objects: [newId()], cursor: 'again' }),
@@ -364,7 +364,7 @@ test('a list without an end, or of more than it may hold, is none', async () => 
   }
 });
 
-test('a point without a search is not queried for one again in the next minute', async () => {
+test('a decision point without search gets no further list request within a minute', async () => {
   for (const status of [404, 405, 501]) {
     policy.requests.length = 0;
     json(status, {});
@@ -375,7 +375,7 @@ test('a point without a search is not queried for one again in the next minute',
   }
 });
 
-test('the token that the point refuses is not sent again', async () => {
+test('a token that the decision point rejects is not used again', async () => {
   const asking = open();
   json(401, { detail: 'invalid_iam_context' });
   await assert.rejects(asking.decide([question()]), NoDecision);
@@ -385,12 +385,12 @@ test('the token that the point refuses is not sent again', async () => {
   assert.notEqual(first, second);
 });
 
-test('identity out of reach is no answer, within the time of the point', async () => {
+test('an unavailable identity service results in no decision', async () => {
   const asking = open({ CP_IAM_BASE_URL: 'http://127.0.0.1:9' });
   await assert.rejects(asking.decide([question()]), NoDecision);
 });
 
-test('a slow point holds up no more than so many of one tenant, and others get their answers', async () => {
+test('a slow decision point delays only a limited number of requests of one tenant, and others get their decisions', async () => {
   const other = { ...question(), subject: { ...subject, tenantId: newId() } };
   const stuck = new Set<ServerResponse>();
   policy.behave((_path, body: { principalId: string; action: string }, res) => {
@@ -404,14 +404,14 @@ test('a slow point holds up no more than so many of one tenant, and others get t
     assert.rejects(asking.decide([question('tasks.write', newId())]), NoDecision),
   );
   await until(() => stuck.size === 24);
-  assert.equal((await asking.decide([other]))[0]?.allowed, true, 'not behind the sixty');
+  assert.equal((await asking.decide([other]))[0]?.allowed, true, 'not after the sixty');
   assert.equal(stuck.size, 24);
   policy.behave((_path, _body, res) => (res.destroy(), 'answered'));
   for (const res of stuck) res.destroy();
   await Promise.all(refused);
 });
 
-test('every permission has its place in the catalogue of actions', () => {
+test('the catalog of actions contains every permission', () => {
   for (const name of permissionNames) {
     assert.equal(isCheckedOn(name, 'tenant'), true);
     if (isDecidedHere(name)) assert.ok(['admin', 'delegations.manage'].includes(name));

@@ -34,18 +34,21 @@ export interface DecisionPoint {
    */
   decide(questions: readonly Question[]): Promise<Decision[]>;
   /**
-   * Returns the ids of all objects on which the subject has the permission, from all pages of the list.
+   * Returns the ids of all objects on which the subject has the permission; reads all pages of the list.
    * @returns undefined if the decision point can't list them
-   * @throws NoDecision, also when there are too many, or the pages take too long
+   * @throws NoDecision, also if there are too many ids or the pages take too long
    */
   objectsOf(question: ObjectsQuestion): Promise<ReadonlySet<string> | undefined>;
   /** Discards all cached decisions, because rights may have changed. */
   forget(): void;
 }
 
-/** For 100 decisions or 1,000 ids. */
+/** The maximum response size: enough for 100 decisions or 1,000 ids. */
 const answerBytesMax = 1024 * 1024;
-/** For a list in one response: 100,000 ids with their surrounding fields. It is parsed as a stream. */
+/**
+ * The maximum size of a list in one response: 100,000 ids with their surrounding fields. The list is parsed as a
+ * stream.
+ */
 const listBytesMax = 64 * 1024 * 1024;
 const listBounds = { itemCharactersMax: 16_384, restCharactersMax: answerBytesMax };
 /** Concurrent questions per tenant and in total, so that one tenant's slow decisions don't delay others. */
@@ -54,10 +57,10 @@ const waitingMax = 1000;
 const decisionsKeptMax = 50_000;
 const idsKeptMax = 500_000;
 const tenantsKeptMax = 10_000;
-/** Concurrent lists per tenant and in total: each may have 100,000 ids, some 10 MiB. */
+/** Concurrent lists per tenant and in total: each may have 100,000 ids, about 10 MiB. */
 const listsUnderWayMax = { tenant: 8, all: 24 };
 const listMsMax = 10_000;
-/** The time for which a decision point without lists isn't queried for one again. */
+/** How long a decision point that can't list objects isn't queried for a list again. */
 const withoutListsMs = 60_000;
 
 interface Kept<Value> {
@@ -195,7 +198,10 @@ export function openDecisionPoint(settings: Settings): DecisionPoint {
 
 const isRemembered = ({ action }: Question) => consistencyOf(action) === 'default';
 
-/** Creates a tenant's sender. CP_POLICY_TIMEOUT_SECONDS limits each question with its queueing and its token. */
+/**
+ * Creates a tenant's sender. CP_POLICY_TIMEOUT_SECONDS limits each question including its queueing and its token
+ * request.
+ */
 function senderOf(settings: Settings): (subject: Subject) => Send {
   const baseUrl = settings.CP_POLICY_BASE_URL.replace(/\/+$/, '');
   const timeoutMs = settings.CP_POLICY_TIMEOUT_SECONDS * 1000;

@@ -57,7 +57,7 @@ export interface ObjectsPart {
 
 /** A client for one protocol of decision points. Every method throws `NoDecision` and nothing else. */
 export interface Wire {
-  /** The maximum number of questions of one request. */
+  /** The maximum number of questions in one request. */
   readonly questionsMax: number;
   /** The decisions, in the order of the questions. */
   check(questions: readonly Question[], request: Send): Promise<readonly Decision[]>;
@@ -76,11 +76,11 @@ export interface Wire {
  */
 export type Send = (path: string, body: unknown, reading?: ResponseFormat) => Promise<unknown>;
 
-/** How a response is parsed. */
+/** The parser for a response. */
 export interface ResponseFormat {
   /** Statuses that mean that the decision point doesn't support the call. */
   readonly absent?: readonly number[];
-  /** The member with a long list: each item is passed to `take`, and `[]` is left in its place. */
+  /** The field with a long list: each item is passed to `take`, and `[]` replaces the list in the parsed response. */
   readonly list?: { readonly name: string; take(item: unknown): void };
 }
 

@@ -6,9 +6,10 @@ export const differencesApi = [
     id: 'listAuthzDifferences',
     method: 'GET',
     path: '/operations/authz-differences',
-    summary: 'List decisions where the decision point differs.',
+    summary: "List local decisions that differ from the decision point's.",
     description:
-      'For CP_AUTHZ_MODE `shadow`, in the process that serves the request: the newest 1,000 differences and their total. Other modes return none.',
+      'For CP_AUTHZ_MODE `shadow`: the newest 1,000 differences, and the total, in the process that serves the ' +
+      'request. Other modes return none.',
     permission: ['operations.read', 'operations.manage'],
     returns: { 200: AuthzDifferences },
     handle: (_input, { settings, differences, tenantId }) => ({

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Timestamp, Uuid } from '@baton/values/wire';
 
-/** A local decision from which the decision point differs. See docs/reference/authorization.md#shadow. */
+/** A local decision that differs from the decision point's. See docs/reference/authorization.md#shadow. */
 export const AuthzDifference = z
   .strictObject({
     at: Timestamp,
@@ -24,7 +24,9 @@ export const AuthzDifferences = z
     nextCursor: z.null(),
     total: z
       .int()
-      .describe('The total since this process started, or since other tenants replaced it in memory.'),
+      .describe(
+        "The total since this process started, or since the tenant's differences were dropped in favor of other tenants.",
+      ),
   })
   .meta({ id: 'AuthzDifferences' });
 export type AuthzDifferences = z.infer<typeof AuthzDifferences>;
@@ -45,7 +47,7 @@ export class Differences {
 
   add(tenantId: string, difference: AuthzDifference): void {
     const ring = this.#tenants.get(tenantId) ?? { kept: [], next: 0, total: 0 };
-    // Reinserted at the end, so that the tenant without a difference for the longest time is dropped first.
+    // Reinserted at the end, so that the tenant whose latest difference is oldest is dropped first.
     this.#tenants.delete(tenantId);
     if (this.#tenants.size >= tenantsMax) this.#tenants.delete(this.#tenants.keys().next().value as string);
     this.#tenants.set(tenantId, ring);
@@ -54,7 +56,7 @@ export class Differences {
     ring.total += 1;
   }
 
-  /** The newest first, and their total. */
+  /** The newest first, with their total. */
   of(tenantId: string): Pick<AuthzDifferences, 'items' | 'total'> {
     const { kept, next, total } = this.#tenants.get(tenantId) ?? { kept: [], next: 0, total: 0 };
     return { items: [...kept.slice(next), ...kept.slice(0, next)].reverse(), total };

@@ -28,7 +28,7 @@ export async function requireMayFile(
       fail('permission_denied', { required });
     return;
   }
-  // The consequences of an earlier decision run with the permissions of that time; only the new place is decided now.
+  // The consequences of an earlier decision use the permissions at that time; only the new location is decided now.
   const { authorities, db } = context;
   if (authorities === undefined || caller.iamPrincipalId === null) return;
   for (const place of asked) {
@@ -54,8 +54,8 @@ export async function requireMayHangOn(
 }
 
 /**
- * The same for a move: the permission is needed on the old and the new workspace. An object without a workspace leaves
- * none. The endpoint authorizes the object itself.
+ * The same for a move: the permission is needed on the old and the new workspace. An object without a workspace needs
+ * only the permission on the new one. The endpoint authorizes the object itself.
  * @throws as `requireMayFile`
  */
 export async function requireMayMove(

@@ -23,11 +23,11 @@ export function policyCounters(registry: Registry): PolicyCounters {
     shadowChecks: counter('authz_shadow_checks_total', 'Local decisions compared with the decision point.'),
     shadowDivergence: counter(
       'authz_shadow_divergence_total',
-      'Local decisions from which the point differs.',
+      "Local decisions that differ from the decision point's.",
     ),
     shadowUnavailable: counter(
       'authz_shadow_unavailable_total',
-      'Comparisons that failed for want of a decision.',
+      'Comparisons that failed because no decision was returned.',
     ),
     shadowSkipped: counter(
       'authz_shadow_skipped_total',

@@ -11,7 +11,7 @@ const whole = {
 };
 const read = (settings: Record<string, string | undefined>) => readCoordinationSettings(settings);
 
-test('a mode that uses a decision point starts only with everything that it needs', () => {
+test('a mode that uses a decision point starts only with all required settings', () => {
   const lacking: Record<string, string>[] = [
     { CP_IAM_ISSUER: '', CP_IAM_JWKS_URL: '' },
     { CP_IAM_CLIENT_ID: '' },
@@ -35,6 +35,6 @@ test('a mode that uses a decision point starts only with everything that it need
   );
 });
 
-test('mode local needs none of it', () => {
+test('mode local requires none of them', () => {
   assert.equal(read({ CP_POLICY_BASE_URL: 'nonsense' }).CP_AUTHZ_MODE, 'local');
 });

@@ -1,7 +1,7 @@
 import { requireAddress, requireOwnAccount } from '../service-tokens/own-account.ts';
 import type { Settings } from '../settings.ts';
 
-/** @throws Error with one sentence for settings of the decision point that would only fail later */
+/** @throws Error with one sentence for decision point settings that would otherwise fail only later */
 export function checkPolicySettings(settings: Settings): void {
   const { CP_AUTHZ_MODE: mode, CP_IAM_ISSUER: issuer } = settings;
   if (mode === 'local') return;

@@ -18,7 +18,7 @@ import type { PolicyCounters } from './policy-counters.ts';
 interface NeededObjects {
   readonly type: ResourceType;
   readonly ids: readonly string[];
-  /** Whether the point may list all objects of the type instead of deciding on these. */
+  /** Whether the point may list all objects of the type instead of deciding on these objects. */
   readonly isList: boolean;
 }
 
@@ -26,7 +26,7 @@ interface NeededObjects {
 export class NeedsDecision extends NeedsAnswer {
   override readonly name = 'NeedsDecision';
   readonly action: Action;
-  /** The objects that need a decision each; absent if the decision is about the object of the request. */
+  /** The objects that each need a decision; absent if the decision is about the object of the request. */
   readonly objects: NeededObjects | undefined;
   /** The rights that lack the decision; absent if no decision was requested for the caller. */
   readonly rights: PolicyRights | undefined;
@@ -45,7 +45,7 @@ export interface Places {
   ofRequest(db: Db): Promise<readonly Resource[]>;
   /** Objects of one type, in any order, without missing ones. */
   ofType(db: Db, type: ResourceType, ids: readonly string[]): Promise<readonly Resource[]>;
-  /** For each object of a kind of this service, by id, what `ofRequest` would return for it. */
+  /** Maps the id of each object of a kind of this service to the result that `ofRequest` would return for it. */
   ofKind(db: Db, kind: string, ids: readonly string[]): Promise<ReadonlyMap<string, readonly Resource[]>>;
 }
 
@@ -54,11 +54,11 @@ export interface DecisionSources {
   readonly point: DecisionPoint;
   readonly counters: PolicyCounters;
   readonly places: Places;
-  /** Used for statements outside of a transaction. */
+  /** Used for statements outside of transactions. */
   readonly db: Db;
 }
 
-/** A token's permissions before any decision. A check of one is a programming error. */
+/** A token's permissions before any decision. Checking one is a programming error. */
 export class UndecidedRights extends DecidedPermissions {
   readonly decidesPerObject = true;
 
@@ -79,9 +79,9 @@ export class UndecidedRights extends DecidedPermissions {
   }
 }
 
-/** The rights of an identity on whose behalf work runs without its token. */
+/** The rights of an identity that work is done on behalf of, without its token. */
 export interface Absent {
-  /** The most that it may have, in place of a token's scopes. */
+  /** The permissions that it may have at most; they take the place of a token's scopes. */
   readonly ceiling: ReadonlySet<string>;
   /** Requests all decisions that absent identities may need; objects are decided one by one, never listed. */
   askAll(): Promise<void>;
@@ -99,12 +99,12 @@ interface Outcome extends Pick<Decision, 'allowed'> {
   readonly details?: Details;
 }
 
-/** How soon a client may retry a write refused with `policy_unavailable`. */
+/** How soon a client may retry a write that was refused with `policy_unavailable`. */
 const retryAfterSeconds = '1';
 
 /**
  * The decision point's grants for one request, requested before the transaction and applied inside it. The token's
- * scopes narrow them; permissions that only this service decides are those of the set. See
+ * scopes narrow them; permissions that only this service decides come from the caller's own permissions. See
  * docs/reference/authorization.md#order.
  */
 export class PolicyRights extends DecidedPermissions {
@@ -116,10 +116,10 @@ export class PolicyRights extends DecidedPermissions {
    * A Refusal marks a decision that failed: it is thrown when the permission is checked, in the order of the checks.
    */
   #outcomes = new Map<Permission, Outcome | Refusal>();
-  /** The granted ids per permission and type; `each` where the decision point lists none. */
+  /** The granted ids per permission and type; `each` if the decision point can't list them. */
   readonly #lists = new Map<string, ReadonlySet<string> | 'each'>();
   readonly #objects = new Map<string, boolean>();
-  /** By the name of action and object. */
+  /** Keyed by action and object. */
   readonly #placed = new Map<string, Placed>();
   readonly #absent: Absent | undefined;
   #place: readonly Resource[] | undefined;
@@ -165,14 +165,14 @@ export class PolicyRights extends DecidedPermissions {
     return this.#ceiling.has(wanted);
   }
 
-  /** The same decisions for a caller with other scopes: the consequences of a decision by token use them. */
+  /** The same decisions for a caller with other scopes, for the consequences of a decision by token. */
   with(caller: Caller): PolicyRights {
     const rights = new PolicyRights(caller, this.#sources);
     rights.#outcomes = this.#outcomes;
     return rights;
   }
 
-  /** Requests one permission after the other until one is granted; a failure ends the sequence. */
+  /** Requests the permissions one by one until one is granted; a failure ends the sequence. */
   async askAnyOf(actions: readonly Permission[]): Promise<void> {
     for (const action of actions) {
       if (!this.#ceiling.has(action) || isDecidedHere(action)) {
@@ -246,7 +246,7 @@ export class PolicyRights extends DecidedPermissions {
     return named.every(({ resource }) => JSON.stringify(now.get(resource.id)) === JSON.stringify(resource));
   }
 
-  /** The decision point's result for a permission; undefined if it wasn't requested. */
+  /** The decision point's result for a permission; undefined if no decision was requested. */
   decisionOn(action: Permission): Details | undefined {
     const outcome = this.#outcomes.get(action);
     return outcome instanceof Refusal ? undefined : outcome?.details;
@@ -284,7 +284,10 @@ export class PolicyRights extends DecidedPermissions {
       rights.#outcomes.set(action, outcomeOf(questions[index] as Question, decisions[index] as Decision));
   }
 
-  /** Requests the whole ceilings of absent identities; a failure is thrown when one of their permissions is checked. */
+  /**
+   * Requests decisions on all permissions of the absent identities' ceilings; a failure is thrown when one of them is
+   * checked.
+   */
   static async askTogether(all: readonly PolicyRights[]): Promise<void> {
     const isOpen = (rights: PolicyRights) => (name: Permission) =>
       rights.#ceiling.has(name) && !isDecidedHere(name) && !rights.#outcomes.has(name);
@@ -315,7 +318,7 @@ export class PolicyRights extends DecidedPermissions {
     return places.ofKind(db, kind, ids);
   }
 
-  /** Whether the token excludes a permission, even if they are granted. */
+  /** Whether the token excludes a permission, even if it is granted. */
   isBeyondScope(action: Permission): boolean {
     return !this.#ceiling.has(action);
   }
@@ -422,7 +425,7 @@ export function subjectOf({ kind, iamPrincipalId, tenantId }: Caller): Subject {
   return { kind, iamPrincipalId: iamPrincipalId as string, tenantId };
 }
 
-/** The most that the token allows. A token for one decision allows one permission, on one approval. */
+/** The permissions that the token allows at most. A token for one decision allows one permission, on one approval. */
 function ceilingOf({ approvalId, scopes = new Set() }: Caller): ReadonlySet<string> {
   if (approvalId !== undefined) return new Set(['approvals.decide']);
   return narrowByScopes(permissionNames, scopes) ?? new Set();

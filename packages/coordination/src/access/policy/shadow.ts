@@ -20,9 +20,9 @@ const placedMax = 100;
 /** Decides by local permissions and records each check. */
 export class ObservedRights extends DecidedPermissions {
   readonly decidesPerObject = false;
-  /** The decision per permission, so at most as many as there are permissions. */
+  /** The decision per permission; there are at most as many entries as permissions. */
   readonly answers = new Map<Permission, boolean>();
-  /** Additional objects, such as the workspaces in which a command files something. */
+  /** Additional objects, such as the workspaces in which a command files an object. */
   readonly placed = new Map<string, PlacedAnswer>();
 
   allows(wanted: Permission): boolean {
@@ -66,7 +66,7 @@ export interface Shadow {
   close(): Promise<void>;
 }
 
-/** Queued requests; further ones are counted and not compared. */
+/** The maximum number of queued requests; any beyond that are counted, but not compared. */
 const waitingMax = 1000;
 const underWayMax = 8;
 /** Log lines about differences; all differences are counted, and the newest can be listed. */

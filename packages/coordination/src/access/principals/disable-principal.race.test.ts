@@ -7,7 +7,7 @@ import { finishAllEndings } from '../../testing/sweepers.ts';
 import { untilBlockedBy } from '../../testing/wait-until.ts';
 
 const workers = 8;
-/** Milliseconds on a quiet machine: neither waits for a deadlock to be found. */
+/** Milliseconds on an idle machine: neither waits for deadlock detection. */
 const mutualMsMax = 3000;
 /** A disable closes connections that block it for 600 ms, which occurs on a slow machine. Their callers receive 503. */
 const codesOfDisabled = ['principal_not_active', 'invalid_credentials', ...byDepth(['unavailable'], [])];
@@ -18,7 +18,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-test('a disable amid its commands leaves no open session and no active claim', async () => {
+test("a disable that runs concurrently with its principal's commands leaves no open session and no active claim", async () => {
   for (let round = 0; round < raceRounds; round += 1) {
     const agent = await baton.actor();
     const { body: session } = await agent.post('/sessions', { clientName: 'busy' });
@@ -34,7 +34,7 @@ test('a disable amid its commands leaves no open session and no active claim', a
       ...work,
     ]);
     assert.equal(disabled?.status, 200, JSON.stringify(disabled?.body));
-    // On a slow machine a disable ends the connections of those that it waited 600 ms for: 503.
+    // On a slow machine a disable closes the connections that it has waited 600 ms for: 503.
     for (const { status, body } of answers) assert.ok(status < 500 || status === 503, JSON.stringify(body));
     await finishAllEndings(baton);
     const left = await baton.pool.row<{ sessions: number; claims: number }>(sql`
@@ -44,7 +44,7 @@ test('a disable amid its commands leaves no open session and no active claim', a
   }
 });
 
-test('of two that disable each other, one remains and the other gets the refusal of a disabled principal', async () => {
+test('of two principals that disable each other, one remains active and the other is refused as disabled', async () => {
   for (let round = 0; round < byDepth(10, 200); round += 1) {
     const [one, other] = [await baton.actor({ kind: 'human' }), await baton.actor({ kind: 'human' })];
     const startedAt = performance.now();
@@ -64,7 +64,7 @@ test('of two that disable each other, one remains and the other gets the refusal
   }
 });
 
-test('of three who disable each other in a circle each gets an answer, and one at least remains', async () => {
+test('of three principals that disable each other in a circle, each gets a response and at least one remains active', async () => {
   const three = await Promise.all([0, 1, 2].map(() => baton.actor({ kind: 'human' })));
   const answers = await Promise.all(
     three.map((actor, n) => actor.post(`/principals/${three[(n + 1) % 3]?.principalId}:disable`)),
@@ -74,7 +74,7 @@ test('of three who disable each other in a circle each gets an answer, and one a
   assert.ok(codes.includes('ok'));
 });
 
-test('a blocked command loses its connection to a disable of its caller', async () => {
+test('a command that blocks a disable of its caller loses its connection', async () => {
   const agent = await baton.actor();
   const stuck = baton.pool.transaction(async (tx) => {
     await tx.run(sql`select enter_principal(${agent.principalId}, ${baton.tenantId})`);
@@ -87,7 +87,7 @@ test('a blocked command loses its connection to a disable of its caller', async 
   await assert.rejects(stuck, /terminat|not queryable/i);
 });
 
-test('who may not disable a principal does not make its commands wait', async () => {
+test('a caller that may not disable a principal does not delay its commands', async () => {
   const [administrator, writer] = [
     await baton.actor({ kind: 'human' }),
     await baton.actor({ kind: 'human', permissions: ['principals.write'] }),
@@ -106,7 +106,7 @@ test('who may not disable a principal does not make its commands wait', async ()
   });
 });
 
-test('an identity that is given to somebody else meanwhile is not revoked with its former principal', async () => {
+test('an identity that is moved to another principal meanwhile is not revoked with its former principal', async () => {
   const [former, heir] = [await baton.actor(), await baton.actor()];
   await baton.admin.get('/principals');
   const disabled = await baton.pool.transaction(async (tx) => {

@@ -128,19 +128,19 @@ test('a disable ends bindings, delegations, sessions, claims and runs, in this o
   assert.deepEqual(tasks, [{ status: 'todo' }]);
 });
 
-test('a disabled principal is shut out at once, and so is its key', async () => {
+test('a disabled principal and its key are rejected at once', async () => {
   const agent = await baton.actor();
   assert.equal((await agent.get('/principals')).status, 200);
   await disable(agent.principalId);
-  // Its binding is revoked, so the identity is a stranger again.
+  // Its binding is revoked, so the identity is unknown again.
   refused(await agent.get('/principals'), 401, 'invalid_credentials');
   refused(await agent.post('/sessions', { clientName: 'late' }), 401, 'invalid_credentials');
 });
 
-test('claims that it holds in no session of its own are released too', async () => {
+test('claims outside its own sessions are released too', async () => {
   const agent = await baton.actor();
   const claimed = await claim(agent, await openSession(agent));
-  // The state after its session was closed by a component that left the claim.
+  // The state after another component closed the session and left the claim.
   await baton.pool.run(sql`update sessions set status = 'closed' where id = ${claimed.sessionId}`);
   const since = await lastSequence();
   assert.equal((await disable(agent.principalId)).status, 200);
@@ -150,7 +150,7 @@ test('claims that it holds in no session of its own are released too', async () 
   );
 });
 
-test('disabling a disabled one is 200 and changes nothing', async () => {
+test('disabling a disabled principal returns 200 and changes nothing', async () => {
   const agent = await baton.actor();
   const first = await disable(agent.principalId, {});
   const since = await lastSequence();
@@ -169,7 +169,7 @@ test('disable refuses in the documented order', async () => {
   refused(await disable(service.principalId, { reason: 'a'.repeat(501) }), 400, 'invalid_request');
 });
 
-test('only an administrator disables a principal with admin in a live binding or a live key', async () => {
+test('only an administrator disables a principal that has admin in a live binding or key', async () => {
   const writer = await baton.actor({ kind: 'human', permissions: ['principals.write'] });
   const missing = { missing: ['admin'] };
   const byBinding = await baton.actor({ kind: 'human' });
@@ -183,7 +183,7 @@ test('only an administrator disables a principal with admin in a live binding or
   assert.equal((await disable(byBinding.principalId)).status, 200);
 });
 
-test('enable restores the status only, and returns how many keys are accepted again', async () => {
+test('enable restores the status only, and returns the number of keys that are accepted again', async () => {
   const agent = await baton.actor();
   const id = agent.principalId;
   const keys = [];

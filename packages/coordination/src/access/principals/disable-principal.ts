@@ -38,8 +38,8 @@ export const disableEvents = [
 ];
 
 /**
- * Disables a principal and ends everything it has; a repeat changes nothing. Its API keys remain but aren't accepted.
- * The response follows the first batch of its work; the event counts all of it. See
+ * Disables a principal and ends everything that belongs to it; disabling it again changes nothing. Its API keys remain
+ * but aren't accepted. The response is sent after the first batch of the work; the event counts all of it. See
  * docs/reference/access.md#disable-a-principal.
  * @throws Refusal `not_found`, `principal_kind_not_disableable`, `cannot_disable_self`, `permission_escalation`,
  * `use_agent_retire`
@@ -57,7 +57,8 @@ export async function disablePrincipal(
 }
 
 /**
- * Disables the principal of an agent that is being retired, of any kind: the right to retire the agent covers this.
+ * Disables the principal, of any kind, of an agent that is being retired: the permission to retire the agent covers
+ * this.
  * @returns the number of claims that end with it, including those that the worker releases
  */
 export async function retirePrincipal(
@@ -102,8 +103,8 @@ async function endPrincipal(
 
 /**
  * Locks a principal against its own commands, for a change of its status, and the caller (shared) like any command. The
- * two are locked in the order of their ids: of two callers that disable each other one waits for the other and then
- * is no longer active. The caller's lock is only shared, because no command changes its own caller's status.
+ * two are locked in the order of their ids: if two callers disable each other, one waits for the other and is then no
+ * longer active. The caller's lock is only shared, because no command changes its own caller's status.
  * @param check also runs before the lock, so that an unauthorized caller can't delay the commands of a principal
  * @throws Refusal `principal_not_active`, `not_found`, and the refusals of `check`
  */
@@ -127,7 +128,7 @@ async function lockAlone(
 }
 
 /**
- * Refuses a disable that the caller may not do; `POST /authz:check` uses it too.
+ * Refuses a disable that the caller may not perform; `POST /authz:check` uses it too.
  * @throws Refusal `principal_kind_not_disableable`, `cannot_disable_self`, `permission_escalation`, `use_agent_retire`
  */
 export async function requireMayDisable(
@@ -147,8 +148,8 @@ export async function requireMayDisable(
 }
 
 /**
- * Enables a principal. Only its status is restored: what the disable ended remains ended, but its live API keys are
- * accepted again.
+ * Enables a principal. Only its status is restored: sessions, claims and other objects that the disable ended remain
+ * ended, but its live API keys are accepted again.
  * @throws Refusal `not_found`, `principal_kind_not_enableable`, `permission_escalation`, `use_agent_publish`
  */
 export async function enablePrincipal(
@@ -177,7 +178,7 @@ export async function enablePrincipal(
 }
 
 /**
- * Refuses an enable that the caller may not do: nobody restores permissions that they lack.
+ * Refuses an enable that the caller may not perform: callers can't restore permissions that they lack.
  * @throws Refusal `principal_kind_not_enableable`, `permission_escalation`, `use_agent_publish`
  */
 export async function requireMayEnable(

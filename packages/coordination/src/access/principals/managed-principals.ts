@@ -31,9 +31,7 @@ export async function renamePrincipal(
   emit(context, principalUpdated, { entityId: principalId }, payload);
 }
 
-/**
- * The principal that an agent acts as: null before an identity is linked to it, and after its retirement.
- */
+/** The principal of an agent: null before an identity is linked to the agent, and after its retirement. */
 export interface AgentPrincipal {
   readonly principalId: string | null;
   readonly isRetired: boolean;
@@ -46,7 +44,7 @@ export async function findAgentPrincipal(context: Context, key: string): Promise
   return { principalId: agent.principal_id, isRetired: agent.status === 'retired' };
 }
 
-/** The agents' keys, including retired ones, by the ids of their principals. */
+/** The keys of agents, including retired ones, by the ids of their principals. */
 export async function findAgentsOfPrincipals(
   { db, tenantId }: Context,
   principalIds: readonly string[],

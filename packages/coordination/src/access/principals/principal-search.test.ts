@@ -28,7 +28,7 @@ async function find(q: string, more = ''): Promise<string[]> {
   return body.items.map((item: { displayName: string }) => item.displayName);
 }
 
-test('GET /principals?q= finds by the beginnings of words of the name or the e-mail address', async () => {
+test('GET /principals?q= matches the beginnings of words in the name or the e-mail address', async () => {
   await make('Maria Lopez', 'm.lopez@example.com');
   await make('Mariam Öztürk');
   await make("Siobhán O'Neill", 'sio@corp.example');
@@ -50,7 +50,7 @@ test('GET /principals?q= finds by the beginnings of words of the name or the e-m
     assert.deepEqual(await find(q), names, q);
 });
 
-test('a blank search narrows nothing; a search has its pages, and its other filters', async () => {
+test('a blank search filters nothing; search results are paged and can be filtered', async () => {
   for (let count = 0; count < 3; count += 1) await make(`Paged ${count}`);
   assert.ok((await find(' ')).length >= 3);
   assert.deepEqual(await find('paged', '&kind=agent'), []);
@@ -63,20 +63,20 @@ test('a blank search narrows nothing; a search has its pages, and its other filt
   );
 });
 
-test('nobody finds principals of another tenant', async () => {
+test('principals of another tenant are never found', async () => {
   const made = await baton.otherAdmin.post('/principals', { kind: 'human', displayName: 'Zebedee' });
   assert.equal(made.status, 201);
   assert.deepEqual(await find('zebedee'), []);
 });
 
-test('a search of more than 200 characters or 10 words is refused, and so is NUL', async () => {
+test('a search of more than 200 characters or 10 words, or with NUL, is refused', async () => {
   for (const q of ['x'.repeat(201), 'a b c d e f g h i j k'])
     assert.equal((await baton.admin.get(`/principals?q=${encodeURIComponent(q)}`)).status, 400, q);
   assert.equal((await baton.admin.get('/principals?q=%00')).status, 422);
   assert.deepEqual(await find('a b c d e f g h i j'), []);
 });
 
-test('the search goes by the index of words', async () => {
+test('the search uses the word index', async () => {
   await baton.pool.transaction(async (tx) => {
     await tx.run(sql`set local enable_seqscan = off`);
     await tx.run(sql`set local enable_indexscan = off`);

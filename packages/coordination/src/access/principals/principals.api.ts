@@ -44,7 +44,8 @@ export const principalsApi = [
     query: {
       kind: QueryWord.optional(),
       q: NameSearch.optional().describe(
-        'Words, case-insensitive; each must be the beginning of a word in the display name or e-mail address. At most 200 characters and 10 words. Blank: all.',
+        'Words, case-insensitive; each must be a prefix of a word in the display name or e-mail address. At most ' +
+          '200 characters and 10 words. Blank: all.',
       ),
     },
     paging: true,
@@ -101,7 +102,7 @@ export const principalsApi = [
     id: 'disablePrincipal',
     method: 'POST',
     path: '/principals/{id}:disable',
-    summary: 'Disable a principal and end everything it has.',
+    summary: 'Disable a principal and end everything that belongs to it.',
     description:
       'Its bindings and delegations are revoked, its sessions closed, its claims released and their runs failed. Disabling a disabled principal changes nothing.',
     permission: 'principals.write',

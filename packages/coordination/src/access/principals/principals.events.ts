@@ -12,14 +12,14 @@ export const principalCreated = defineEvent(
   z.strictObject({ kind, displayName: z.string() }),
 );
 
-/** `changes` has the names of the fields; their old values are not in the event. */
+/** `changes` has the names of the changed fields, without their old values. */
 export const principalUpdated = defineEvent(
   'principal.updated',
   'principal',
   z.strictObject({ principalId: Uuid, version: z.int(), changes: z.array(z.string()) }),
 );
 
-/** The numbers count what the disable ended. */
+/** Counts of the objects that the disable ended. */
 export const principalDisabled = defineEvent(
   'principal.disabled',
   'principal',

@@ -22,7 +22,7 @@ export function insertPrincipal(principal: NewPrincipal) {
     returning *`;
 }
 
-/** The columns of an agent that the principal's response needs. */
+/** The columns of an agent that the response for its principal needs. */
 export type AgentOfPrincipal = Pick<
   RowOf<Tables['agents'], { status: 'active' | 'retired' }>,
   'key' | 'status' | 'principal_id' | 'workspace_id'
@@ -45,7 +45,7 @@ export function findAgentKeys(tenantId: string, principalIds: readonly string[])
     where p.tenant_id = ${tenantId} and p.id = any (${principalIds}::uuid[])`;
 }
 
-/** No row when it has that name already. */
+/** Returns no row if the principal already has that name. */
 export function updateDisplayName(tenantId: string, principalId: string, displayName: string) {
   return sql<PrincipalRow>`
     update principals set display_name = ${displayName}, version = version + 1, updated_at = now()
@@ -57,7 +57,7 @@ export function findPrincipal(tenantId: string, principalId: string) {
   return sql<PrincipalRow>`select * from principals where id = ${principalId} and tenant_id = ${tenantId}`;
 }
 
-/** The ids of active people among these. */
+/** Those of these ids that belong to active people. */
 export function findActivePeople(tenantId: string, ids: readonly string[]) {
   return sql<{ id: string }>`
     select id from principals
@@ -68,14 +68,14 @@ export function findCorePrincipal(tenantId: string) {
   return sql<{ id: string }>`select core_principal_id as id from tenants where id = ${tenantId}`;
 }
 
-/** The ids among these that aren't principals of the tenant. */
+/** Those of these ids that don't belong to principals of the tenant. */
 export function findUnknownPrincipals(tenantId: string, ids: readonly string[]) {
   return sql<{ id: string }>`
     select asked.id from unnest(${ids}::uuid[]) as asked (id)
     where not exists (select from principals p where p.id = asked.id and p.tenant_id = ${tenantId})`;
 }
 
-/** Locks a principal against other changes of its record, but not against its own commands. */
+/** Locks a principal against other changes to its record, but not against its own commands. */
 export function lockPrincipalForChange(tenantId: string, principalId: string) {
   return sql<PrincipalRow>`
     select * from principals where id = ${principalId} and tenant_id = ${tenantId}

@@ -29,7 +29,7 @@ function eventsOf(entityId: string) {
 const change = (id: string, version: number, body: object) =>
   baton.admin.patch(`/principals/${id}`, body, { 'if-match': `"principal-${version}"` });
 
-test('POST /principals makes an active principal and writes principal.created', async () => {
+test('POST /principals creates an active principal and writes principal.created', async () => {
   const made = await make({ displayName: '  Ada ', kind: 'human', metadata: { team: 'core' } });
   assert.equal(made.tenantId, baton.tenantId);
   assert.deepEqual(
@@ -47,7 +47,7 @@ test('POST /principals makes an active principal and writes principal.created', 
   ]);
 });
 
-test('`paused` is only possible at creation, and so is a principal that is disabled from the start', async () => {
+test('`paused` is only possible at creation, and a principal may be disabled from the start', async () => {
   for (const status of ['paused', 'disabled']) assert.equal((await make({ status })).status, status);
 });
 
@@ -60,7 +60,7 @@ test('an unknown kind, an unknown status and a blank name are refused in this or
   refused(await post({ kind: 'agent', displayName: 'a'.repeat(201) }), 400, 'invalid_request');
 });
 
-test('metadata is checked like every free document', async () => {
+test('metadata is validated like every free-form document', async () => {
   const post = (metadata: unknown) =>
     baton.admin.post('/principals', { kind: 'agent', displayName: 'a', metadata });
   refused(await post({ 'API-Key': 'x' }), 422, 'secret_material_rejected');
@@ -71,8 +71,8 @@ test('metadata is checked like every free document', async () => {
   refused(await post([]), 400, 'invalid_request');
 });
 
-test('GET /principals pages newest first, of one kind on request', async () => {
-  // The core's own principal exists from the beginning.
+test('GET /principals returns pages, newest first, optionally of one kind', async () => {
+  // The core's own principal always exists.
   const made = (await baton.admin.get('/principals?kind=service')).body.items.map(
     ({ id }: { id: string }) => id,
   );
@@ -95,7 +95,7 @@ test('GET /principals pages newest first, of one kind on request', async () => {
   refused(await baton.admin.get('/principals?limit=0'), 422, 'invalid_limit');
 });
 
-test('GET /principals/{id} carries the ETag, and 404 for what is absent or of another tenant', async () => {
+test('GET /principals/{id} returns the ETag, and 404 for an absent object or one of another tenant', async () => {
   const { id } = await make();
   const read = await baton.admin.get(`/principals/${id}`);
   assert.deepEqual([read.status, read.headers.get('etag')], [200, '"principal-1"']);
@@ -103,7 +103,7 @@ test('GET /principals/{id} carries the ETag, and 404 for what is absent or of an
   refused(await baton.admin.get(`/principals/${baton.otherAdmin.principalId}`), 404, 'not_found');
 });
 
-test('PATCH replaces the profile as a whole and names the changed fields only', async () => {
+test('PATCH replaces the profile as a whole, and the event lists only the changed fields', async () => {
   const { id } = await make();
   const profile = { jobTitle: 'Engineer', email: 'ada@example.com', phone: null, note: null };
   const first = await change(id, 1, { profile: { jobTitle: 'Engineer', email: 'ada@example.com' } });
@@ -121,7 +121,7 @@ test('PATCH replaces the profile as a whole and names the changed fields only', 
   });
 });
 
-test('equal values are no change: 200, the same version, no event', async () => {
+test('equal values change nothing: 200, the same version, no event', async () => {
   const { id } = await make({ metadata: { b: 1, a: { c: null } } });
   const same = await change(id, 1, {
     displayName: ' Reviewer ',
@@ -180,7 +180,7 @@ test('PATCH refuses in the order 404, version, empty, name, secret', async () =>
     refused(await change(id, 9, { [name]: null }), 422, 'invalid_field');
 });
 
-test('of simultaneous changes of one version one wins', async () => {
+test('of simultaneous changes to one version, only one succeeds', async () => {
   const { id } = await make();
   const answers = await Promise.all(
     Array.from({ length: 12 }, (_, n) => change(id, 1, { displayName: `name ${n}` })),
@@ -190,7 +190,7 @@ test('of simultaneous changes of one version one wins', async () => {
     refused(answer, 409, 'version_conflict');
 });
 
-test('principals who change themselves at the same time do not deadlock', async () => {
+test('principals that change themselves at the same time do not deadlock', async () => {
   let fastestMs = Number.POSITIVE_INFINITY;
   for (let round = 0; round < 3; round += 1) {
     const human = await baton.actor({ kind: 'human' });
@@ -207,6 +207,6 @@ test('principals who change themselves at the same time do not deadlock', async 
     fastestMs = Math.min(fastestMs, performance.now() - started);
     assert.equal(answers.filter(({ status }) => status === 200).length, 1);
   }
-  // A deadlock is only found after a second. On a busy machine one of the rounds may take that long by itself.
+  // A deadlock is only detected after a second. On a busy machine one of the rounds may take that long on its own.
   if (isLongProof) assert.ok(fastestMs < 900, `${fastestMs} ms`);
 });

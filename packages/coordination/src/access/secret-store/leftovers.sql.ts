@@ -8,7 +8,7 @@ export function insertLeftover({ tenantId, folder, name }: SecretName, dueInSeco
     on conflict (tenant_id, folder, name) do nothing`;
 }
 
-/** Changes no row if it is due: the worker may be deleting the secret. */
+/** Changes no row if the entry is due: the worker may be deleting the secret. */
 export function deleteLeftoverInTime({ tenantId, folder, name }: SecretName) {
   return sql`
     delete from secret_leftovers
@@ -21,8 +21,8 @@ export function deleteLeftover({ tenantId, folder, name }: SecretName) {
 }
 
 /**
- * Reserves a path for one write; no row while another write has it. Until `updateKept` releases it, nothing is deleted
- * there.
+ * Reserves a path for one write; returns no row while another write has it. Until `updateKept` releases it, nothing is
+ * deleted there.
  */
 export function insertUse({ tenantId, folder, name }: SecretName, dueInSeconds: number) {
   return sql<{ due_at: string }>`
@@ -32,7 +32,7 @@ export function insertUse({ tenantId, folder, name }: SecretName, dueInSeconds: 
     returning due_at`;
 }
 
-/** Records whether a row refers to the path. No row where the entry was taken over, or is due. */
+/** Records whether a row refers to the path. Returns no row if the entry was taken over or is due. */
 export function updateKept({ tenantId, folder, name }: SecretName, dueAt: string, isKept: boolean) {
   return sql<{ name: string }>`
     update secret_leftovers set is_kept = ${isKept}
@@ -41,7 +41,7 @@ export function updateKept({ tenantId, folder, name }: SecretName, dueAt: string
     returning name`;
 }
 
-/** Records that no row refers to the path: its current writer deletes the secret, or else the worker. */
+/** Records that no row refers to the path, so that its current writer or the worker deletes the secret. */
 export function upsertUnkept({ tenantId, folder, name }: SecretName) {
   return sql`
     insert into secret_leftovers (tenant_id, folder, name, due_at, is_kept)
@@ -49,7 +49,7 @@ export function upsertUnkept({ tenantId, folder, name }: SecretName) {
     on conflict (tenant_id, folder, name) do update set is_kept = false`;
 }
 
-/** Changes no row where the referring row was deleted meanwhile. */
+/** Changes no row if the referring row was deleted meanwhile. */
 export function deleteKeptLeftover({ tenantId, folder, name }: SecretName) {
   return sql`
     delete from secret_leftovers

@@ -17,10 +17,10 @@ import type { SecretChange, SecretName } from './secret-store.ts';
 /**
  * Secrets that rows refer to. Each value has its own name, so a row and its secret always match, even with concurrent
  * writers. An external store has no transactions: a name is recorded before its value is stored, and the worker deletes
- * values that no row refers to, also after a crash between the two.
+ * values that no row refers to, even after a crash between the two.
  */
 
-/** Longer than any command may take from its `put` to its commit. */
+/** Longer than a command may take from its `put` to its commit. */
 const intentSeconds = 600;
 
 /** The naming scheme for the secrets of one object: `<kind>-<id>` in a folder. */
@@ -46,7 +46,7 @@ export async function putNewSecret(
 
 /**
  * Assigns a new value to its object, inside the command's transaction.
- * @throws Refusal `secret_store_unavailable` when the command took longer than ten minutes to get here
+ * @throws Refusal `secret_store_unavailable` if more than ten minutes have passed since the `put`
  */
 export async function keepNewSecret({ db, secrets }: Context, change: SecretChange): Promise<void> {
   if (secrets.kind === 'outside' && (await db.run(deleteLeftoverInTime(change.secret))) === 0)
@@ -60,7 +60,7 @@ export async function dropSecret({ db, secrets }: Context, secret: SecretName): 
   else if (secrets.kind === 'table') await secrets.apply(db, await secrets.delete(secret));
 }
 
-/** Longer than a request to the store may take, so that no other process touches the path meanwhile. */
+/** Longer than a request to the store may take, so that no other process uses the path meanwhile. */
 const takenSeconds = 60;
 
 /**

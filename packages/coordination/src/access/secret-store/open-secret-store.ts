@@ -18,7 +18,7 @@ export function openSecretStore(settings: Settings): SecretStore {
 
 const none = async () => fail('secret_store_unavailable', {}, { reason: 'no secret store is configured' });
 
-/** The store without configuration. */
+/** The store that is used if none is configured. */
 const noSecretStore: SecretStore = {
   kind: 'none',
   put: none,
@@ -28,7 +28,7 @@ const noSecretStore: SecretStore = {
   exists: none,
 };
 
-/** @throws Error with one sentence for settings of the store that would only fail later */
+/** @throws Error with one sentence for store settings that would otherwise fail only later */
 export function checkSecretStoreSettings(settings: Settings): void {
   const { CP_SECRET_STORE_URL: url, CP_SECRET_STORE_TOKEN: token, CP_SECRET_STORE_MOUNT: mount } = settings;
   if (url === '') return;

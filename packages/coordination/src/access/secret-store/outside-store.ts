@@ -79,13 +79,13 @@ export function createOutsideStore(settings: Settings): SecretStore {
   };
 }
 
-/** The store reports this in prose only. */
+/** The store reports this condition only in the text of its message. */
 function isTaken(json: unknown): boolean {
   const refused = RefusedAnswer.safeParse(json);
   return refused.success && refused.data.errors.some((text) => text.includes('check-and-set'));
 }
 
-/** @param reason contains no address, header or body */
+/** @param reason must not contain an address, a header or a body */
 function away(reason: string, cause?: unknown): never {
   return fail(
     'secret_store_unavailable',

@@ -12,7 +12,7 @@ import type { SecretName } from './secret-store.ts';
  * it changes in the transaction.
  */
 
-/** Longer than any write may take from its request to the store to its commit. */
+/** Longer than a write may take between its request to the store and its commit. */
 const useSeconds = 60;
 const waitMsMax = 5000;
 const pollMs = 50;
@@ -20,13 +20,13 @@ const pollMs = 50;
 /** The reservation of a path for one write. */
 export interface PathUse {
   readonly secret: SecretName;
-  /** When the worker takes it over; null for the table of encrypted values. */
+  /** The time at which the worker takes it over; null for the table of encrypted values. */
   readonly dueAt: string | null;
 }
 
 /**
- * Reserves a path for one write, once its previous write has ended. Outside of any transaction.
- * @param isNamed whether a row refers to it: then nothing is deleted after a crash of this process
+ * Reserves a path for one write, once its previous write has ended. Call it outside of any transaction.
+ * @param isNamed whether a row refers to it; if so, nothing is deleted after a crash of this process
  * @throws Refusal `secret_store_unavailable` after waiting for 5 s
  */
 export async function usePath(

@@ -10,7 +10,7 @@ const begin: SecretName = { tenantId: '00000000-0000-0000-0000-000000000000', fo
 /**
  * Encrypts with the first key all values that use an older key, in transactions of 100 rows. It can be interrupted and
  * restarted, and values may be written meanwhile.
- * @returns the number of re-encrypted values, and of values that no key in the file can decrypt
+ * @returns the numbers of re-encrypted values and of values that no key in the file can decrypt
  */
 export async function resealSecrets(
   pool: Pool,

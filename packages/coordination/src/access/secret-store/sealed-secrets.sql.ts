@@ -9,7 +9,7 @@ export function upsertSecret({ tenantId, folder, name }: SecretName, { keyId, se
       set key_id = excluded.key_id, sealed = excluded.sealed, updated_at = now()`;
 }
 
-/** Changes no row if there is one already. */
+/** Changes no row if the secret already exists. */
 export function insertSecret({ tenantId, folder, name }: SecretName, { keyId, sealed }: SealedValue) {
   return sql`
     insert into sealed_secrets (tenant_id, folder, name, key_id, sealed)
@@ -36,7 +36,7 @@ export interface SealedRow {
   sealed: Buffer;
 }
 
-/** Secrets of all tenants that are encrypted with another key, after the last one seen. */
+/** Secrets of all tenants that are encrypted with another key, after the last processed one. */
 export function lockSecretsOfOtherKeys(keyId: string, after: SecretName, rowsMax: number) {
   return sql<SealedRow>`
     select tenant_id, folder, name, key_id, sealed from sealed_secrets

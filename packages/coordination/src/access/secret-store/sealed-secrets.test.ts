@@ -70,7 +70,7 @@ const keyIds = async () =>
     (row) => row.key_id,
   );
 
-test('the first key of a file seals, and older ones open what they sealed', async () => {
+test('the first key of a file encrypts, and older keys decrypt their own values', async () => {
   const [old, young, other] = [newKey(), newKey(), newKey()];
   const [secret, value] = [newSecret(), newValue()];
   await put([old], secret, value);
@@ -81,7 +81,7 @@ test('the first key of a file seals, and older ones open what they sealed', asyn
   assert.equal(await get([other, young], later), value);
 });
 
-test('two seals of one value have nothing in common', async () => {
+test('two encryptions of one value differ in both nonce and ciphertext', async () => {
   const [keys, value] = [[newKey()], newValue()];
   await put(keys, newSecret(), value);
   await put(keys, newSecret(), value);
@@ -95,7 +95,7 @@ for (const [name, moved] of [
   ['folder', (secret: SecretName) => ({ ...secret, folder: 'agents/another' })],
   ['name', (secret: SecretName) => ({ ...secret, name: 'another' })],
 ] as const)
-  test(`a row that is moved to another ${name} opens no more`, async () => {
+  test(`a row that is moved to another ${name} can no longer be decrypted`, async () => {
     const [keys, secret] = [[newKey()], newSecret()];
     await put(keys, secret, newValue());
     const there = moved(secret);
@@ -104,7 +104,7 @@ for (const [name, moved] of [
     await assert.rejects(get(keys, there), isAway);
   });
 
-test('a row with one changed bit, anywhere, and one that is cut short, opens no more', async () => {
+test('a row with one changed bit anywhere, or a truncated row, can no longer be decrypted', async () => {
   const [keys, secret, value] = [[newKey()], newSecret(), newValue()];
   await put(keys, secret, value);
   const row = await baton.pool.row(sql<{ sealed: Buffer }>`select sealed from sealed_secrets`);
@@ -124,7 +124,7 @@ test('a row with one changed bit, anywhere, and one that is cut short, opens no 
   assert.equal(await get(keys, secret), value);
 });
 
-test('secrets reseal moves every secret to the first key, also hundreds, and again does nothing', async () => {
+test('secrets reseal re-encrypts hundreds of secrets with the first key, and a repeat does nothing', async () => {
   const [old, young] = [newKey(), newKey()];
   const secrets = Array.from({ length: 205 }, newSecret);
   const value = newValue();
@@ -136,7 +136,7 @@ test('secrets reseal moves every secret to the first key, also hundreds, and aga
   assert.equal(await reseal([young, old]), '0 secrets re-encrypted.\n');
 });
 
-test('secrets reseal reports those that no key decrypts, and leaves them unchanged', async () => {
+test('secrets reseal reports secrets that no key decrypts, and leaves them unchanged', async () => {
   const [lost, old, young] = [newKey(), newKey(), newKey()];
   await put([lost], newSecret(), newValue());
   await put([old], newSecret(), newValue());
@@ -148,7 +148,7 @@ test('secrets reseal reports those that no key decrypts, and leaves them unchang
   assert.deepEqual(await keyIds(), left);
 });
 
-test('values that are written while others are re-encrypted are not lost', async () => {
+test('values that are written during re-encryption are not lost', async () => {
   const [old, young] = [newKey(), newKey()];
   const secrets = Array.from({ length: 60 }, newSecret);
   for (const secret of secrets) await put([old], secret, newValue());
@@ -162,7 +162,7 @@ test('values that are written while others are re-encrypted are not lost', async
   for (const [secret, value] of values) assert.equal(await get([young, old], secret), value);
 });
 
-test('secrets knows reseal alone, and needs a file of keys', async () => {
+test('secrets accepts only reseal and requires a key file', async () => {
   for (const args of [[], ['seal'], ['reseal', 'now']])
     await assert.rejects(
       reseal([newKey()], args),
@@ -180,10 +180,10 @@ for (const [name, text] of [
   ['a key of 31 bytes', randomBytes(31).toString('base64')],
   ['a key of 33 bytes', randomBytes(33).toString('base64')],
   ['a pass phrase', 'correct horse battery staple and some more'],
-  ['a key and something else', `${key}\nnonsense\n`],
+  ['a key followed by other text', `${key}\nnonsense\n`],
   ['17 keys', Array.from({ length: 17 }, () => newKey().toString('base64')).join('\n')],
 ] as const)
-  test(`a file with ${name} is refused, and nothing of it is quoted`, async () => {
+  test(`a file with ${name} is refused, and its content is not quoted`, async () => {
     const file = join(folder, newId());
     await writeFile(file, text);
     assert.throws(
@@ -196,14 +196,14 @@ for (const [name, text] of [
     );
   });
 
-test('a file that is absent stops the start with one sentence', async () => {
+test('a missing file stops the start with one sentence', async () => {
   const missing = join(folder, 'missing');
   await assert.rejects(baton.another({ CP_SECRET_STORE_KEY_FILE: missing }), {
     message: 'The file of CP_SECRET_STORE_KEY_FILE cannot be read.',
   });
 });
 
-test('keys may be in either alphabet of base64, with comments and blank lines between them', async () => {
+test('keys may use either alphabet of base64, with comments and blank lines between them', async () => {
   const keys = [newKey(), newKey()];
   const file = join(folder, newId());
   const [first, second] = [keys[0]?.toString('base64url'), keys[1]?.toString('base64')];

@@ -6,7 +6,7 @@ import type { SealedValue } from './secret-store.ts';
 export interface SealingKeys {
   /** The id of the encrypting key. */
   readonly currentId: string;
-  /** @param place the location of the value, without which it can't be decrypted */
+  /** @param place the location of the value, which is required to decrypt it */
   seal(value: string, place: string): SealedValue;
   /** @throws CannotOpen */
   open(value: SealedValue, place: string): string;
@@ -54,12 +54,12 @@ function readText(file: string, setting: string): string {
   }
 }
 
-/** Decodes base64 in either alphabet; undefined for anything else, which a lenient decoder would truncate. */
+/** Decodes base64 in either alphabet; returns undefined for other text, which a lenient decoder would truncate. */
 function keyIn(line: string): Buffer | undefined {
   return /^[A-Za-z0-9+/_-]+={0,2}$/.test(line) ? Buffer.from(line, 'base64') : undefined;
 }
 
-/** @param keys of 32 bytes each, one or more */
+/** @param keys one or more keys of 32 bytes each */
 export function sealingKeys(keys: readonly Buffer[]): SealingKeys {
   const byId = new Map(keys.map((key) => [idOf(key), key]));
   const current = keys[0] as Buffer;

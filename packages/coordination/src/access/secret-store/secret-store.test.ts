@@ -42,8 +42,8 @@ function newValue(text = randomBytes(24).toString('base64url')): string {
 const isAway = (error: unknown) => error instanceof Refusal && error.code === 'secret_store_unavailable';
 
 for (const [kind, open] of [
-  ['the table of sealed values', () => createSealedStore(sealingKeys([key()]))],
-  ['an outside store', () => createOutsideStore(settingsOf())],
+  ['the table of encrypted values', () => createSealedStore(sealingKeys([key()]))],
+  ['an external store', () => createOutsideStore(settingsOf())],
 ] as const)
   describe(`a secret store, ${kind}`, () => {
     let store: SecretStore;
@@ -53,13 +53,13 @@ for (const [kind, open] of [
 
     async function put(secret: SecretName, value: string, options?: { onlyNew: boolean }): Promise<void> {
       const change = await store.put(secret, value, options);
-      assert.ok(!JSON.stringify(change).includes(value), 'a change shows nothing of the value');
+      assert.ok(!JSON.stringify(change).includes(value), 'a change does not reveal the value');
       await baton.pool.transaction((tx) => store.apply(tx, change));
     }
 
     const remove = async (secret: SecretName) => store.apply(baton.pool, await store.delete(secret));
 
-    test('what was put is got again, and is there', async () => {
+    test('a stored value exists and can be read', async () => {
       const [secret, value] = [newSecret(), newValue()];
       assert.equal(await store.get(baton.pool, secret), undefined);
       assert.equal(await store.exists(baton.pool, secret), false);
@@ -68,14 +68,14 @@ for (const [kind, open] of [
       assert.equal(await store.exists(baton.pool, secret), true);
     });
 
-    test('put again, it has the new value', async () => {
+    test('a value that is stored again replaces the old one', async () => {
       const [secret, value] = [newSecret(), newValue()];
       await put(secret, newValue());
       await put(secret, value);
       assert.equal(await store.get(baton.pool, secret), value);
     });
 
-    test('a value that is to be new is refused where there is one, which stays', async () => {
+    test('an only-new write is refused if a value exists, and the existing value remains', async () => {
       const [secret, value] = [newSecret(), newValue()];
       await put(secret, value, { onlyNew: true });
       await assert.rejects(put(secret, newValue(), { onlyNew: true }), SecretExists);
@@ -84,7 +84,7 @@ for (const [kind, open] of [
       await put(secret, newValue(), { onlyNew: true });
     });
 
-    test('a deleted secret is absent; deleting it again changes nothing', async () => {
+    test('a deleted secret is absent; a repeated deletion changes nothing', async () => {
       const secret = newSecret();
       await put(secret, newValue());
       await remove(secret);
@@ -104,11 +104,11 @@ for (const [kind, open] of [
 
     for (const [name, value] of [
       ['one character', 'x'],
-      ['65,536 characters of three bytes', '\u20ac'.repeat(65_536)],
+      ['65,536 characters of three bytes each', '\u20ac'.repeat(65_536)],
       ['65,536 control characters', '\u0001'.repeat(65_536)],
-      ['line ends and quotation marks', 'line\r\n"quoted" \\ \u{1f511}'],
+      ['line breaks and quotation marks', 'line\r\n"quoted" \\ \u{1f511}'],
     ] as const)
-      test(`${name} come back as they were`, async () => {
+      test(`${name} are returned unchanged`, async () => {
         const secret = newSecret();
         await put(secret, value);
         assert.equal(await store.get(baton.pool, secret), value);
@@ -129,7 +129,7 @@ for (const [kind, open] of [
       });
   });
 
-test('an external store gets a secret of an agent at the documented path, and nothing is in the database', async () => {
+test("an external store gets an agent's secret at the documented path, and the database has no copy", async () => {
   const store = createOutsideStore(settingsOf());
   const { tenantId } = baton;
   const value = newValue();
@@ -142,7 +142,7 @@ test('an external store gets a secret of an agent at the documented path, and no
   assert.deepEqual(rows, []);
 });
 
-test('the mount of the settings is in the address', async () => {
+test('the address contains the configured mount', async () => {
   const store = createOutsideStore(settingsOf({ CP_SECRET_STORE_MOUNT: 'teams/baton' }));
   vault.behave({ answer: { status: 404, body: '{"errors":[]}' } });
   const secret = newSecret();
@@ -155,16 +155,19 @@ test('the mount of the settings is in the address', async () => {
 
 const huge = `{"data":{"data":{"value":"${'x'.repeat(2_000_000)}"}}}`;
 for (const [name, behaviour] of [
-  ['refuses the token', { answer: { status: 403, body: '{"errors":["permission denied"]}' } }],
+  ['rejects the token', { answer: { status: 403, body: '{"errors":["permission denied"]}' } }],
   ['is sealed', { answer: { status: 503, body: '{"errors":["Vault is sealed"]}' } }],
-  ['wants fewer requests', { answer: { status: 429, body: '{"errors":["request rate limit exceeded"]}' } }],
+  [
+    'limits the rate of requests',
+    { answer: { status: 429, body: '{"errors":["request rate limit exceeded"]}' } },
+  ],
   ['sends elsewhere', { answer: { status: 307, headers: { location: '/elsewhere' } } }],
   ['hangs up', { hangsUp: true }],
-  ['never ends its answer', { tricklesEveryMs: 50 }],
+  ['never ends its response', { tricklesEveryMs: 50 }],
   ['does not respond', { delayMs: 60_000 }],
-  ['answers more than 1 MiB', { answer: { status: 200, body: huge } }],
+  ['sends more than 1 MiB', { answer: { status: 200, body: huge } }],
 ] as const)
-  test(`an outside store that ${name} is away, soon, and its answer is nowhere`, async () => {
+  test(`an external store that ${name} soon counts as unavailable, and its response is never revealed`, async () => {
     const store = createOutsideStore(settingsOf({ CP_SECRET_STORE_TIMEOUT_SECONDS: '1' }));
     vault.behave(behaviour);
     const [asked, startedAt] = [vault.asked.length, performance.now()];
@@ -180,15 +183,15 @@ for (const [name, behaviour] of [
 for (const [name, body] of [
   ['no JSON', '<html>'],
   ['no data', '{}'],
-  ['a value that is no text', '{"data":{"data":{"value":7}}}'],
-  ['data without our field', '{"data":{"data":{"other":"x"}}}'],
+  ['a value that is not a string', '{"data":{"data":{"value":7}}}'],
+  ['data without the field value', '{"data":{"data":{"other":"x"}}}'],
 ] as const)
-  test(`an outside store whose answer has ${name} is away`, async () => {
+  test(`an external store whose response has ${name} counts as unavailable`, async () => {
     vault.behave({ answer: { status: 200, body } });
     await assert.rejects(createOutsideStore(settingsOf()).get(baton.pool, newSecret()), isAway);
   });
 
-test('writes and deletions that an outside store does not take are refused', async () => {
+test('writes and deletions that an external store rejects are refused', async () => {
   const store = createOutsideStore(settingsOf());
   vault.behave({ answer: { status: 400, body: '{"errors":["no"]}' } });
   await assert.rejects(store.put(newSecret(), newValue()), isAway);
@@ -196,7 +199,7 @@ test('writes and deletions that an outside store does not take are refused', asy
   await assert.rejects(store.delete(newSecret()), isAway);
 });
 
-test('while too many requests are in progress, the next gets a Retry-After', async () => {
+test('while too many requests are in progress, the next one gets Retry-After', async () => {
   const store = createOutsideStore(settingsOf());
   vault.behave({ delayMs: 600 });
   const results = await Promise.allSettled(
@@ -210,7 +213,7 @@ test('while too many requests are in progress, the next gets a Retry-After', asy
   }
 });
 
-test('without a store of secrets everything is refused', async () => {
+test('without a secret store every operation is refused', async () => {
   const store = openSecretStore(readCoordinationSettings({}));
   const secret = newSecret();
   await assert.rejects(store.put(secret, 'value'), isAway);
@@ -219,13 +222,13 @@ test('without a store of secrets everything is refused', async () => {
   await assert.rejects(store.delete(secret), isAway);
 });
 
-test('an outside store goes before a file of keys', async () => {
+test('an external store takes precedence over a key file', async () => {
   const store = openSecretStore(settingsOf({ CP_SECRET_STORE_KEY_FILE: '/nowhere' }));
   assert.equal(await store.exists(baton.pool, newSecret()), false);
 });
 
 for (const [name, env] of [
-  ['an address that is none', { CP_SECRET_STORE_URL: 'vault', CP_SECRET_STORE_TOKEN: 'x' }],
+  ['an invalid address', { CP_SECRET_STORE_URL: 'vault', CP_SECRET_STORE_TOKEN: 'x' }],
   ['an address with a user', { CP_SECRET_STORE_URL: 'https://u:p@vault', CP_SECRET_STORE_TOKEN: 'x' }],
   ['no token', { CP_SECRET_STORE_URL: 'https://vault' }],
   ['a token with a blank', { CP_SECRET_STORE_URL: 'https://vault', CP_SECRET_STORE_TOKEN: 'a b' }],

@@ -1,6 +1,6 @@
 import type { Db } from '@baton/kernel/database/db';
 
-/** The location of a secret: its tenant, a folder such as `agents/reviewer`, and a name. */
+/** Where a secret is stored: its tenant, a folder such as `agents/reviewer`, and a name. */
 export interface SecretName {
   readonly tenantId: string;
   /** One to four parts of lower-case letters, digits and hyphens, separated by `/`. */
@@ -9,10 +9,10 @@ export interface SecretName {
   readonly name: string;
 }
 
-/** A change that a command writes into its transaction by `apply`; its content is opaque. */
+/** A change that a command writes in its transaction by `apply`; its content is opaque. */
 export interface SecretChange {
   readonly secret: SecretName;
-  /** `nothing`: an external store already has it. */
+  /** `nothing`: an external store already has the change. */
   readonly row: SealedValue | 'removed' | 'nothing';
   readonly onlyNew: boolean;
 }
@@ -42,13 +42,13 @@ export interface SecretStore {
   delete(secret: SecretName): Promise<SecretChange>;
   /** Writes the change into the table, in the command's transaction; does nothing for an external store. */
   apply(db: Db, change: SecretChange): Promise<void>;
-  /** For outbound requests only: no route returns a value. Outside of any transaction; `db` is the pool. */
+  /** For outbound requests only: no route returns a value. Call it outside of any transaction; `db` is the pool. */
   get(db: Db, secret: SecretName): Promise<string | undefined>;
-  /** Outside of any transaction, like `get`. */
+  /** Call it outside of any transaction, like `get`. */
   exists(db: Db, secret: SecretName): Promise<boolean>;
 }
 
-/** A value that had to be new exists already. */
+/** A value that had to be new already exists. */
 export class SecretExists extends Error {
   override readonly name = 'SecretExists';
 }

@@ -3,8 +3,8 @@ import type { Settings } from '../settings.ts';
 type AccountSettings = Pick<Settings, 'CP_IAM_BASE_URL' | 'CP_IAM_CLIENT_ID' | 'CP_IAM_CLIENT_SECRET'>;
 
 /**
- * Refuses settings with which the own service account could not get a token.
- * @param needing the feature that requires one, as the beginning of the sentence
+ * Refuses settings with which this service's own account can't get a token.
+ * @param needing the feature that requires a token, as the beginning of the sentence
  * @throws Error with one sentence
  */
 export function requireOwnAccount(settings: AccountSettings, needing: string): void {

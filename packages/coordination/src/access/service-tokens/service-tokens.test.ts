@@ -13,7 +13,7 @@ import { createServiceTokens } from './service-tokens.ts';
 const clientSecret = 'the-secret-of-the-own-account-4711';
 const wanted = { audience: 'memory-service', scopes: ['memory:read', 'memory:write'] };
 
-/** Identity, as far as its `POST /api/v1/tokens/exchange` is concerned. */
+/** The part of identity that serves `POST /api/v1/tokens/exchange`. */
 let answer: () => { status: number; body: string; delayMs?: number };
 let asked: { url: string | undefined; body: unknown }[] = [];
 const server = createServer(async (req, res) => {
@@ -58,7 +58,7 @@ const tokens = (settings: { CP_IAM_BASE_URL?: string; CP_IAM_REQUEST_TIMEOUT_SEC
     wanted,
   );
 
-test('one request by client credentials serves everybody who waits, and the token is kept', async () => {
+test('concurrent callers share one request with client credentials, and the token is cached', async () => {
   answer = () => ({ ...granted(300)(), delayMs: 100 });
   const own = tokens({ CP_IAM_BASE_URL: `${url}/` });
   const got = await Promise.all(Array.from({ length: 20 }, () => own.get()));
@@ -77,7 +77,7 @@ test('one request by client credentials serves everybody who waits, and the toke
   ]);
 });
 
-test('a token is renewed before it ends, while the old one still serves', async (t) => {
+test('a token is renewed before it expires, while the old one is still used', async (t) => {
   const passTime = stopClock(t);
   answer = granted(3);
   const own = tokens();
@@ -88,7 +88,7 @@ test('a token is renewed before it ends, while the old one still serves', async 
   await until(async () => (await own.get()) === 'access-token-of-the-tests-2', 'the new token');
 });
 
-test('a token that was refused is not given out again', async () => {
+test('a token that was rejected is not returned again', async () => {
   answer = granted(300);
   const own = tokens();
   const first = await own.get();
@@ -98,7 +98,7 @@ test('a token that was refused is not given out again', async () => {
   assert.equal(await own.get(), 'access-token-of-the-tests-2');
 });
 
-test('after a failure identity is left alone for a second, and longer each time', async (t) => {
+test('after a failure identity is not queried for a second, and for longer after each further failure', async (t) => {
   const passTime = stopClock(t);
   answer = () => ({ status: 401, body: '{"detail":"invalid_client"}' });
   const own = tokens();
@@ -116,7 +116,7 @@ test('after a failure identity is left alone for a second, and longer each time'
   assert.ok(await own.get());
 });
 
-test('answers that are no token are refused, whatever their status, and never repeat the secret', async () => {
+test('responses without a valid token are refused, whatever their status, and never repeat the secret', async () => {
   for (const [status, body] of [
     [200, 'nonsense'],
     [200, '{}'],
@@ -134,7 +134,7 @@ test('answers that are no token are refused, whatever their status, and never re
   }
 });
 
-test('identity that is away or silent is given up in time', async () => {
+test('requests to an unavailable or silent identity time out', async () => {
   const away = `http://127.0.0.1:${await freePort()}`;
   await assert.rejects(tokens({ CP_IAM_BASE_URL: away }).get(), /ECONNREFUSED/);
   answer = () => ({ ...granted(300)(), delayMs: 60_000 });

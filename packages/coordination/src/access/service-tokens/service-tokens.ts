@@ -23,11 +23,11 @@ type TokenSettings = Pick<
 >;
 
 const answerBytesMax = 64 * 1024;
-/** A new token is requested this long before the old one expires, at most a third of its lifetime. */
+/** The time before the expiry of a token at which a new one is requested, at most a third of its lifetime. */
 const renewBeforeMsMax = 60_000;
-/** The longest use of a token, whatever its expiry. */
+/** How long a token is used at most, whatever its expiry. */
 const lifeSecondsMax = 86_400;
-/** Pauses after failed requests; identity counts them and may lock the account for a while. */
+/** Pauses after failed requests; identity counts failures and may lock the account for a while. */
 const pauseMs = { first: 1000, max: 30_000 };
 
 const Granted = z.object({

@@ -28,7 +28,7 @@ export const ActionExplanation = z
     source: z
       .enum(['binding', 'api_key', 'decision_point'])
       .nullable()
-      .describe('Who grants it; null if nobody does.'),
+      .describe('Who grants it; null if no one does.'),
     credentialId: Uuid.nullable().describe('The binding or key that authenticated the caller.'),
     byAdmin: z.boolean().describe('Whether only `admin` covers it.'),
     roleId: Uuid.nullable().describe(

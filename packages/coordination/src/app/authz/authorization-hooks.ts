@@ -87,7 +87,10 @@ export function createReaderAuthorizer(parts: PolicyParts) {
   };
 }
 
-/** The caller with the granted permissions. A token for one decision grants its person more for the consequences. */
+/**
+ * The caller with the granted permissions. For the consequences of a token for one decision, its person's further
+ * permissions apply.
+ */
 function grantedCaller(caller: Caller, rights: PolicyRights): Caller {
   const { permissionsAfter } = caller;
   if (permissionsAfter === undefined) return { ...caller, permissions: rights };

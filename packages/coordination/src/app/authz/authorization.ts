@@ -20,7 +20,7 @@ import {
 export interface Authorization {
   /** Hooks of a request's authorization; empty in mode `local`. */
   readonly hooks: Partial<AuthorizationHooks>;
-  /** Authorizes a reader of the event stream; absent where local permissions decide. */
+  /** Authorizes a reader of the event stream; absent if local permissions decide. */
   readonly authorizeReader?: (caller: Caller, workspaceId: string | undefined) => Promise<Caller>;
   readonly differences: Differences;
   /** Discards all cached decisions, because rights may have changed. */
@@ -61,8 +61,8 @@ export function openAuthorization({
 }
 
 /**
- * Authorities for the commands of a process without requests; undefined where local permissions decide. Only mode
- * `policy` requests decisions for background work.
+ * Authorities for the commands of a process without requests; undefined if local permissions decide. Only mode `policy`
+ * requests decisions for background work.
  */
 export function openAuthorities({
   settings,

@@ -11,7 +11,7 @@ export const authzApi = [
     path: '/authz:check',
     summary: 'Check which actions the caller may do.',
     description:
-      "Checks the caller's own rights; nothing is written. The results are in the order of the checks. Each names the permission, who grants it and what narrows it.",
+      "Checks the caller's own rights; nothing is written. The results are in the order of the checks. Each contains the permission, who grants it and what narrows it.",
     // Nothing changes, so no response is stored for a repeat.
     idempotency: 'ignored',
     transaction: 'none',

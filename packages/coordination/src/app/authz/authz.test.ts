@@ -34,7 +34,7 @@ interface Asked {
 
 const ask = (actor: Actor, ...checks: Asked[]) => actor.post('/authz:check', { checks });
 
-/** The reason against one action: null when it is allowed. */
+/** The reason for denying one action: null if it is allowed. */
 async function reason(actor: Actor, action: string, resourceType: string, resourceId: string) {
   const { status, body } = await ask(actor, { action, resourceType, resourceId });
   assert.equal(status, 200, JSON.stringify(body));
@@ -44,7 +44,7 @@ async function reason(actor: Actor, action: string, resourceType: string, resour
   return found === null ? null : { code: found.code, details: found.details };
 }
 
-test('a run is cancelled by its own principal with tasks.claim, or with claims.manage', async () => {
+test('the principal of a run cancels it with tasks.claim, and others cancel it with claims.manage', async () => {
   const stranger = await baton.actor({ permissions: ['tasks.claim'] });
   const manager = await baton.actor({ permissions: ['claims.manage'] });
   const reader = await baton.actor({ permissions: ['tasks.read'] });
@@ -71,7 +71,7 @@ test('a run is cancelled by its own principal with tasks.claim, or with claims.m
     });
 });
 
-test('a rule that acts as an agent is enabled by who may do what that agent may', async () => {
+test("a rule that acts as an agent is enabled by a caller with the agent's permissions", async () => {
   const agent = await publishAgent(baton.admin, agentSpec(), newId());
   const rule = await makeRule(baton.admin, { status: 'disabled', identity: { agent: agent.key } });
   const writer = await baton.actor({ kind: 'human', permissions: ['rules.write'] });
@@ -112,7 +112,7 @@ test('the state of a run is not checked', async () => {
   assert.equal(await reason(holder, 'cancel', 'run', runId), null);
 });
 
-test('principals are checked as by the calls themselves, including their status', async () => {
+test('checks of principals match the calls themselves, including checks of the status', async () => {
   const writer = await baton.actor({ kind: 'human', permissions: ['principals.write'] });
   const agent = await baton.actor({ permissions: ['tasks.read'] });
   const service = await baton.actor({ kind: 'service' });
@@ -130,11 +130,11 @@ test('principals are checked as by the calls themselves, including their status'
     code: 'permission_escalation',
     details: { missing: ['admin'] },
   });
-  assert.equal(await why(writer, 'enable', service.principalId), null, 'it is active: nothing to do');
+  assert.equal(await why(writer, 'enable', service.principalId), null, 'active: nothing to do');
 
   await baton.admin.post(`/principals/${agent.principalId}/api-keys`, { permissions: ['tasks.read'] });
   await baton.admin.post(`/principals/${agent.principalId}:disable`);
-  assert.equal(await why(writer, 'disable', agent.principalId), null, 'it is disabled: nothing to do');
+  assert.equal(await why(writer, 'disable', agent.principalId), null, 'disabled: nothing to do');
   assert.equal(await why(baton.admin, 'enable', agent.principalId), null);
   assert.deepEqual(await why(writer, 'enable', agent.principalId), {
     code: 'permission_escalation',
@@ -144,21 +144,21 @@ test('principals are checked as by the calls themselves, including their status'
   assert.equal((await why(writer, 'enable', service.principalId))?.code, 'principal_kind_not_enableable');
 });
 
-test('an absent object is no error: allowed is false, for the reason not_found', async () => {
+test('an absent object is not an error: allowed is false with the reason not_found', async () => {
   for (const resourceType of ['approval', 'process_instance', 'rule', 'agent'] as const)
     for (const action of actionsOf[resourceType])
       assert.equal((await reason(baton.admin, action, resourceType, newId()))?.code, 'not_found');
   assert.equal((await reason(baton.admin, 'update-state', 'agent', 'reviewer'))?.code, 'not_found');
 });
 
-test('a caller without the permission learns that, not whether the object exists', async () => {
+test('a caller without the permission learns only that, not whether the object exists', async () => {
   const nobody = await baton.actor({ permissions: [] });
   for (const [resourceType, actions] of Object.entries(actionsOf))
     for (const action of actions)
       assert.equal((await reason(nobody, action, resourceType, newId()))?.code, 'permission_denied');
 });
 
-test('results come in the order of the checks, up to a hundred, with everything that each sent', async () => {
+test('up to a hundred results are returned in the order of the checks, each with the fields of its check', async () => {
   const ids = Array.from({ length: 100 }, (_, n) => (n % 2 === 0 ? baton.admin.principalId : newId()));
   const checks = ids.map((resourceId) => ({ action: 'enable', resourceType: 'principal', resourceId }));
   const { status, body } = await ask(baton.admin, ...checks);
@@ -195,7 +195,7 @@ test('an action that the type does not have: 422 unknown_action', async () => {
     }
 });
 
-test('an id that is no uuid where one is needed: 422 invalid_check', async () => {
+test('an id that is not a UUID, if one is required: 422 invalid_check', async () => {
   for (const [resourceType, [action]] of Object.entries(actionsOf)) {
     const { status, body } = await ask(baton.admin, { action: action ?? '', resourceType, resourceId: 'x' });
     if (resourceType === 'agent') assert.equal(status, 200);
@@ -203,7 +203,7 @@ test('an id that is no uuid where one is needed: 422 invalid_check', async () =>
   }
 });
 
-test('it writes nothing, and everybody may check themselves', async () => {
+test('it writes nothing, and every caller may check their own rights', async () => {
   const nobody = await baton.actor({ permissions: [] });
   const count = () => baton.pool.row(sql`select count(*) as events from events`);
   const before = await count();
@@ -218,13 +218,13 @@ test('it writes nothing, and everybody may check themselves', async () => {
   assert.deepEqual(await count(), before);
 });
 
-/** Why one action is allowed, or isn't. */
+/** The reason why one action is allowed or denied. */
 async function explained(actor: Actor, action: string, resourceType: string, resourceId: string) {
   const { body } = await ask(actor, { action, resourceType, resourceId });
   return body.results[0].explanation;
 }
 
-test('it explains by which permission, who grants it, and what narrows it', async () => {
+test('it explains which permission allows the action, who grants it, and what narrows it', async () => {
   const usual = { source: 'binding', byAdmin: false, roleId: null, narrowedBy: [], decision: null };
   const own = await explained(holder, 'cancel', 'run', runId);
   assert.deepEqual(
@@ -245,7 +245,7 @@ test('it explains by which permission, who grants it, and what narrows it', asyn
   );
 });
 
-test('it explains a permission that the token leaves out, and one that nobody grants', async () => {
+test('it explains a permission that the token excludes, and one that no one grants', async () => {
   const narrowed = await baton.actor({ permissions: ['principals.write'], scopes: ['control-plane:read'] });
   const { source, narrowedBy, permission } = await explained(
     narrowed,
@@ -261,7 +261,7 @@ test('it explains a permission that the token leaves out, and one that nobody gr
   assert.equal((await explained(stranger, 'cancel', 'run', runId)).permission, 'claims.manage');
 });
 
-test('it names the role that an approval requires, and a visibility of own workspaces only', async () => {
+test('it returns the role that an approval requires, and a visibility limited to own workspaces', async () => {
   const person = await baton.actor({ kind: 'human', permissions: ['approvals.decide'] });
   const role = (await baton.admin.post('/roles', { slug: 'deciders', name: 'Deciders' })).body;
   await baton.admin.post(`/principals/${person.principalId}/roles`, { roleId: role.id });
@@ -274,7 +274,7 @@ test('it names the role that an approval requires, and a visibility of own works
   assert.deepEqual((await explained(person, 'approve', 'approval', id)).narrowedBy, ['visibility']);
 });
 
-test('a key explains itself as a key', async () => {
+test('a key is explained as a key', async () => {
   const process = await baton.another({ CP_LEGACY_API_KEYS_ENABLED: 'true' });
   const agent = await baton.actor({ permissions: [] });
   const path = `/principals/${agent.principalId}/api-keys`;

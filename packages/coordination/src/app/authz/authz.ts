@@ -28,7 +28,7 @@ export const actionsOf: Readonly<Record<ActionCheck['resourceType'], readonly Ac
   principal: ['enable', 'disable'],
 };
 
-/** The permissions that allow a type's actions; which of them applies depends on the object. */
+/** The permissions that allow a type's actions; the one that applies depends on the object. */
 const permissionsOf: Readonly<Record<ActionCheck['resourceType'], readonly [Permission, ...Permission[]]>> = {
   approval: ['approvals.decide'],
   process_instance: ['processes.operate'],
@@ -41,10 +41,10 @@ const permissionsOf: Readonly<Record<ActionCheck['resourceType'], readonly [Perm
 const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
- * Returns for each action whether the caller's rights allow it, and why, without doing it. The object's state isn't
- * checked, except for principals.
- * @throws Refusal `unknown_action` for an action that the type doesn't have, `invalid_check` for an id of another form,
- * `policy_unavailable` for all checks when one can't be decided
+ * Returns for each action whether the caller's rights allow it, and the reason, without performing it. The object's
+ * state isn't checked, except for principals.
+ * @throws Refusal `unknown_action` for an action that the type doesn't have, `invalid_check` for a malformed id,
+ * `policy_unavailable` for all checks if one can't be decided
  */
 export async function checkActions(
   context: Context,
@@ -100,7 +100,7 @@ async function verdictOn(context: Context, check: ActionCheck): Promise<{ reason
     if (!(error instanceof Refusal) || error.code === 'policy_unavailable') throw error;
     const { code, details } = error;
     const reason = { code, message: errors[code as ErrorCode].when, details };
-    // Everybody may hold the last one; the ones before it apply to the object's owner only.
+    // Every caller may have the last one; the earlier ones apply only to the object's owner.
     const required = (details['required'] as readonly Permission[] | undefined) ?? [];
     const known = permissionsOf[check.resourceType];
     const permission = required.at(-1) ?? known.at(-1) ?? known[0];
@@ -108,7 +108,10 @@ async function verdictOn(context: Context, check: ActionCheck): Promise<{ reason
   }
 }
 
-/** Refuses like the action itself. @returns the basis of the permission */
+/**
+ * Refuses in the same way as the action itself.
+ * @returns the basis of the permission
+ */
 async function requireMayDo(
   context: Context,
   { action, resourceType, resourceId }: ActionCheck,
@@ -165,7 +168,7 @@ async function requireMayChangePrincipal(
 
 type Reason = ActionCheckResult['reason'];
 
-/** @param required the permissions named in the refusal; usually all of them */
+/** @param required the permissions listed in the refusal; usually all of them */
 function requireAny({ caller }: Context, oneOf: readonly Permission[], required = oneOf): void {
   if (!oneOf.some((name) => holds(caller.permissions, name))) fail('permission_denied', { required });
 }

@@ -6,7 +6,7 @@ import type { Actor, TestCoordination } from '../../testing/coordination.ts';
 import { done, makeRun, makeTask, openSession, refused } from '../../testing/leases.ts';
 import { makeWorkspace } from '../../testing/organisation/workspaces.ts';
 
-/** CP_AUTHZ_MODE policy with a real decision point: Cerbos, by AuthZEN 1.0. */
+/** CP_AUTHZ_MODE policy with a real decision point: Cerbos with AuthZEN 1.0. */
 
 /** Agents may do everything with their own objects, and people with all objects of their tenant. */
 const policyOf = (resource: string, isTheirs: string) => `
@@ -21,7 +21,7 @@ resourcePolicy:
       condition:
         match:
           expr: request.principal.attr.tenantId == request.resource.attr.tenantId && (${isTheirs})`;
-/** AuthZEN's type of a subject is its role. */
+/** AuthZEN's type of a subject is the role. */
 const isPerson = `'human' in request.principal.roles`;
 const own = 'request.resource.attr.owner == request.principal.id';
 
@@ -50,7 +50,7 @@ describe('Cerbos decides', { skip: cerbosMissing() ?? false }, () => {
     await cerbos?.close();
   });
 
-  test('about one object, by its attributes', async () => {
+  test('decides on one object by its attributes', async () => {
     const workspace = await makeWorkspace(baton);
     const mine = await makeTask(baton, { workspaceId: workspace.id, ownerId: agent.principalId });
     const other = await makeTask(baton, { workspaceId: workspace.id });
@@ -61,7 +61,7 @@ describe('Cerbos decides', { skip: cerbosMissing() ?? false }, () => {
     await refused(agent.get(`/workspaces/${workspace.id}`), 403, 'permission_denied');
   });
 
-  test('about work, from the claim to the end of its run', async () => {
+  test('decides on work from the claim to the end of its run', async () => {
     const worker = { actor: agent, sessionId: await openSession(agent) };
     const { run } = await makeRun(baton, worker, { task: { ownerId: agent.principalId } });
     await done(agent.post(`/runs/${run.id}:succeed`, {}));
@@ -72,7 +72,7 @@ describe('Cerbos decides', { skip: cerbosMissing() ?? false }, () => {
     await refused(agent.post(`/tasks/${free.id}:claim`, claim), 403, 'permission_denied');
   });
 
-  test('about each row of a list, since it has no search', async () => {
+  test('decides on each row in a list, since it has no search', async () => {
     const reader = await baton.actor({ permissions: [] });
     const mine = [];
     for (let n = 0; n < 24; n += 1)
@@ -91,7 +91,7 @@ describe('Cerbos decides', { skip: cerbosMissing() ?? false }, () => {
     }
   });
 
-  test('about many checks together, also several on one object', async () => {
+  test('decides on many checks together, including several on one object', async () => {
     const worker = { actor: agent, sessionId: await openSession(agent) };
     const runs = [];
     for (let n = 0; n < 3; n += 1)
@@ -105,7 +105,7 @@ describe('Cerbos decides', { skip: cerbosMissing() ?? false }, () => {
     );
   });
 
-  test('and while it is killed nothing is allowed, until it is back', async () => {
+  test('denies everything while it is down, until it is up again', async () => {
     const task = await makeTask(baton, { ownerId: agent.principalId });
     await cerbos.kill();
     await refused(agent.get(`/tasks/${task.id}`), 503, 'policy_unavailable');

@@ -28,7 +28,7 @@ export async function loadCredential(context: Context): Promise<UnnarrowedCreden
   return { permissions: new Set(found?.permissions), seesAll: (await viewerOf(context)) === null };
 }
 
-/** Explains where a permission comes from and what narrows it. */
+/** Explains the source of a permission and its restrictions. */
 export function explainPermission(
   { caller }: Context,
   { permissions, seesAll }: UnnarrowedCredential,

@@ -41,7 +41,7 @@ function byPlace(action: Permission): Listed {
   };
 }
 
-/** Keyed by operation id. Every other list belongs to one object, or shows what the whole tenant shares. */
+/** Keyed by operation id. Every other list belongs to one object, or shows data that the whole tenant shares. */
 export const listed: Readonly<Record<string, Listed>> = {
   listTasks: by('tasks.read', 'task', 'id', 'id'),
   listAvailableWork: by('tasks.read', 'task', 'id'),

@@ -24,7 +24,7 @@ import {
 type AnchorKind = keyof typeof anchorsOf;
 type Kind = AnchorKind | 'task' | 'external_reference' | 'process';
 
-/** A reference to an object, as a request gives it. */
+/** A reference to an object, as contained in a request. */
 interface Named {
   readonly kind: Kind;
   readonly id: string | null;
@@ -52,7 +52,7 @@ const kindAt: Readonly<Record<string, Kind>> = {
   '/process-instances/{id}': 'process_instance',
 };
 
-/** Fields of the body or query that name an object if the path doesn't, the most specific first. */
+/** Fields of the body or query that identify an object if the path doesn't, the most specific first. */
 const kindOfField: readonly (readonly [field: string, kind: Kind])[] = [
   ['runId', 'run'],
   ['taskId', 'task'],
@@ -175,7 +175,10 @@ async function objectOf(
   return found && { kind: found.entity_type === 'task' ? 'task' : 'project', id: found.entity_id };
 }
 
-/** For each object by its id: itself, if the decision point knows its kind, then its task, then its workspace. */
+/**
+ * For each object by its id: the object itself, if the decision point knows its kind, then its task, then its
+ * workspace.
+ */
 async function resourcesOf(
   db: Db,
   caller: Caller,

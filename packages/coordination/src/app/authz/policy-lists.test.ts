@@ -12,7 +12,7 @@ import { makeNarrowPerson, makeWorkspace } from '../../testing/organisation/work
 import { endpoints } from '../endpoints.ts';
 import { listed } from './listed-objects.ts';
 
-/** CP_AUTHZ_MODE policy: lists intersect with what a decision point lists. */
+/** CP_AUTHZ_MODE policy: lists intersect with the objects that a decision point lists. */
 
 let baton: TestCoordination;
 let policy: TestPolicy;
@@ -22,7 +22,7 @@ const { grant, grantActions, askedOf } = policyModeOfFile((mode) => {
   admin = baton.admin;
 });
 
-test('lists have what the point lists, and no more; nothing listed is an empty page', async () => {
+test('lists contain only the objects that the point lists; if it lists none, the page is empty', async () => {
   const tasks = [];
   for (let n = 0; n < 7; n += 1) tasks.push(await makeTask(baton, { title: `listed ${n}` }));
   const reader = await baton.actor({ permissions: [] });
@@ -44,7 +44,7 @@ test('lists have what the point lists, and no more; nothing listed is an empty p
   assert.deepEqual(await walk(reader, '/tasks', 50), [elsewhere.id, ids[0]]);
 });
 
-test('each list goes by its own kind of objects', async () => {
+test('each list uses its own kind of objects', async () => {
   grant(() => true);
   const actor = await baton.actor();
   const worker = { actor, sessionId: await openSession(actor) };
@@ -96,7 +96,7 @@ test('each list goes by its own kind of objects', async () => {
   assert.deepEqual(await walk(reader, '/goals', 1), [free.id, goal.id], 'filed in the tenant itself');
 });
 
-test('what a person sees of the tree narrows lists too', async () => {
+test("a person's visibility in the tree narrows lists too", async () => {
   const { person, mine, other } = await makeNarrowPerson(baton);
   const [seen, unseen] = [
     await makeTask(baton, { workspaceId: mine.id }),
@@ -111,7 +111,7 @@ test('what a person sees of the tree narrows lists too', async () => {
   await refused(person.get(`/tasks/${denied.id}`), 403, 'permission_denied');
 });
 
-test('work is taken from what the point lists only', async () => {
+test('work is taken only from the tasks that the point lists', async () => {
   const actor = await baton.actor();
   grantActions('sessions.open');
   const sessionId = await openSession(actor);
@@ -129,8 +129,8 @@ test('work is taken from what the point lists only', async () => {
   assert.deepEqual(await taken(5), []);
 });
 
-test('every list of objects that are authorized one by one is known', () => {
-  /** These show what the whole tenant shares, or are authorized as a whole. */
+test('every list whose objects are authorized one by one is declared', () => {
+  /** These show data that the whole tenant shares, or are authorized as a whole. */
   const whole = ['listTools', 'listTaskTypeExecutors', 'listWorkspaceTypes', 'listEvents', 'listEventTypes'];
   const types = ['task', 'run', 'approval', 'artifact', 'workspace', 'project_profile'] as const;
   const unknown = endpoints.filter(

@@ -15,7 +15,7 @@ import {
   specOf,
 } from '../../testing/processes/process-instances.ts';
 
-/** CP_AUTHZ_MODE policy: memory is read from the namespaces that the decision point shows, and from no other. */
+/** CP_AUTHZ_MODE policy: memory is read only from the namespaces that the decision point grants. */
 
 let memory: TestMemory;
 before(async () => {
@@ -27,14 +27,14 @@ const billing = { kind: 'service', key: 'service:billing' };
 const recalls = { anchor: 'service:billing' };
 
 for (const wire of ['baton', 'authzen'] as const)
-  describe(wire === 'baton' ? 'a point that lists' : 'a point without a search', () => {
+  describe(wire === 'baton' ? 'a point with a search' : 'a point without a search', () => {
     let mode: PolicyMode;
     let baton: TestCoordination;
     let policy: TestPolicy;
     let names: { tenant: string; tree: string };
     let workspaceId: string;
     let reader: Actor;
-    /** The namespaces that the decision point shows to the reader. */
+    /** The namespaces that the decision point grants to the reader. */
     let shown: string[] = [];
     before(async () => {
       mode = await startPolicyMode({
@@ -78,7 +78,7 @@ for (const wire of ['baton', 'authzen'] as const)
       return namespaces;
     };
 
-    test('a context has the memory of these namespaces; of none it is forbidden, and memory is not called', async () => {
+    test('a context has the memory of these namespaces; without any it is forbidden, and memory is not called', async () => {
       const nothing = await requestContext(reader, { workspaceId });
       assert.deepEqual(
         [nothing.memoryStatus, nothing.memory, nothing.memoryTraceId],
@@ -100,7 +100,7 @@ for (const wire of ['baton', 'authzen'] as const)
       assert.equal(memory.calls.length, calls);
     });
 
-    test('a recall is one from these namespaces, and refused where there is none', async () => {
+    test('a recall reads these namespaces, and is refused without any', async () => {
       const asked = { ...recalls, workspaceId };
       const { required } = await refused(reader.post('/context/recall', asked), 403, 'permission_denied');
       assert.deepEqual(required, ['memory.read']);
@@ -113,7 +113,7 @@ for (const wire of ['baton', 'authzen'] as const)
       assert.deepEqual(namespacesAsked(), [names.tenant, names.tree]);
     });
 
-    test('things are looked up where the namespace of their tree is shown', async () => {
+    test('objects are looked up if the namespace of their tree is granted', async () => {
       const query = { workspaceId, kinds: ['service'] };
       show('tenant');
       await refused(reader.post('/knowledge/entities:query', query), 403, 'permission_denied');
@@ -123,7 +123,7 @@ for (const wire of ['baton', 'authzen'] as const)
       assert.equal(memory.calls.length, 1);
     });
 
-    test('the context given to an executor is shown to callers who may read all its sources', async () => {
+    test('the context given to an executor is shown to callers that may read all its sources', async () => {
       const typeKey = await makeTypeWithContext(baton, { anchors: ['service:billing'] });
       const task = await makeTask(baton, { typeKey, workspaceId });
       const actor = await baton.actor();
@@ -157,7 +157,7 @@ for (const wire of ['baton', 'authzen'] as const)
       assert.deepEqual([withoutRight.status, withoutRight.pack], ['disabled', null]);
     });
 
-    test('a process queries memory in the name of its agent, as far as that may read it', async () => {
+    test("a process queries memory on behalf of its agent, within the agent's rights", async () => {
       const { key } = await makeProcessAgent(baton);
       const recall = { id: 'r', recall: { anchors: ['service:billing'] }, export: { as: 'known' } };
       const worker = makeProcessWorker(baton);
@@ -177,14 +177,10 @@ for (const wire of ['baton', 'authzen'] as const)
       }
     });
 
-    test('the point is queried before memory, once, and its failure is 503', async () => {
+    test('the point is queried once before memory, and its failure results in 503', async () => {
       show('tenant', 'tree');
       await requestContext(reader, { workspaceId });
-      assert.equal(
-        memory.calls.length,
-        1,
-        'the call is repeated for each decision, memory is queried at the end',
-      );
+      assert.equal(memory.calls.length, 1, 'the call is repeated for each decision; memory is queried last');
       memory.calls.length = 0;
       policy.behave((path, body: { action?: unknown }, res) => {
         if (!path.includes('list-objects') && !JSON.stringify(body).includes('memory.read')) return undefined;
@@ -201,7 +197,7 @@ for (const wire of ['baton', 'authzen'] as const)
     });
   });
 
-test('a namespace goes with the workspace that it belongs to', async () => {
+test('a namespace is authorized with its workspace', async () => {
   const mode = await startPolicyMode({
     CP_POLICY_WIRE: 'authzen',
     CP_CONTEXT_PROVIDER: 'http',

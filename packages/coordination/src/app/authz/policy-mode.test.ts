@@ -13,7 +13,7 @@ import { makeWorkspace } from '../../testing/organisation/workspaces.ts';
 import { openStream } from '../../testing/stream/stream-client.ts';
 import { until } from '../../testing/wait-until.ts';
 
-/** CP_AUTHZ_MODE policy: a decision point grants what the bearers of tokens do. */
+/** CP_AUTHZ_MODE policy: a decision point authorizes the bearers of tokens. */
 
 let baton: TestCoordination;
 let policy: TestPolicy;
@@ -28,10 +28,10 @@ const followUp = {
   trigger: { kind: 'event', type: 'task.completed' },
   action: { kind: 'ensure_work', taskType: 'task', fields: { title: 'follow up' } },
 };
-/** Nobody answers any more. */
+/** The port no longer has a listener. */
 const away = () => policy.behave((_path, _body, res) => (res.writeHead(503).end(), 'answered'));
 
-test('the point decides, whatever the binding holds', async () => {
+test('the point decides, whatever permissions the binding has', async () => {
   const task = await makeTask(baton);
   const poor = await baton.actor({ permissions: ['org.read'] });
   const rich = await baton.actor();
@@ -49,7 +49,7 @@ test('the point decides, whatever the binding holds', async () => {
   );
 });
 
-test('the scopes of the token narrow first, and what they exclude is not queried', async () => {
+test('the scopes of the token are applied first, and excluded permissions are not queried', async () => {
   const task = await makeTask(baton);
   grant(() => true);
   const reader = await baton.actor({ scopes: ['control-plane:read'] });
@@ -62,7 +62,7 @@ test('the scopes of the token narrow first, and what they exclude is not queried
   await refused(scopeless.get('/tasks'), 403, 'scope_not_granted');
 });
 
-test('a task is sent by its id with its relations, under its public id too', async () => {
+test('a task is sent by its id with its relations, even if the request uses its public id', async () => {
   const [root, below] = [await makeWorkspace(baton), await makeWorkspace(baton)];
   await done(admin.post(`/workspaces/${below.id}:move`, { newParentId: root.id }));
   const [owner, assignee] = [await baton.actor({ kind: 'human' }), await baton.actor()];
@@ -96,7 +96,7 @@ test('a task is sent by its id with its relations, under its public id too', asy
   await refused(owner.get(`/tasks/${newId()}`), 403, 'permission_denied');
 });
 
-test('parts of a task are decided on the object that the catalog has for them', async () => {
+test('parts of a task are decided on the object that the catalog specifies for them', async () => {
   grant(() => true);
   const actor = await baton.actor();
   const worker = { actor, sessionId: await openSession(actor) };
@@ -160,7 +160,7 @@ test('parts of a task are decided on the object that the catalog has for them', 
   ]);
 });
 
-test('of several permissions the first that is granted suffices, and the last denial is returned', async () => {
+test('the first granted permission of several suffices; otherwise the last denial is returned', async () => {
   const reader = await baton.actor();
   grantActions('operations.manage');
   await done(reader.get('/operations/authz-differences'));
@@ -178,7 +178,7 @@ test('of several permissions the first that is granted suffices, and the last de
   assert.equal(details.decisionId, `decision-${policy.asked.length}`);
 });
 
-test('a decision that a command lacks is requested outside of it, and the command repeated', async () => {
+test('a decision that a command lacks is requested outside of it, and the command is repeated', async () => {
   grant(() => true);
   const holder = await baton.actor();
   const worker = { actor: holder, sessionId: await openSession(holder) };
@@ -199,7 +199,7 @@ test('a decision that a command lacks is requested outside of it, and the comman
   );
 });
 
-test('a stored answer is given again to who is still allowed, and to nobody else', async () => {
+test('a stored response is repeated only for callers that are still allowed', async () => {
   const writer = await baton.actor();
   grantActions('tasks.write');
   const post = (key: string) => writer.post('/tasks', { title: 'once' }, { 'idempotency-key': key });
@@ -214,7 +214,7 @@ test('a stored answer is given again to who is still allowed, and to nobody else
   await refused(post(key), 503, 'policy_unavailable');
 });
 
-test('where the permission comes before If-Match, the point is queried before it too', async () => {
+test('if the permission is checked before If-Match, so is the decision point', async () => {
   const person = await baton.actor({ kind: 'human', permissions: [] });
   const rename = (headers = {}) =>
     person.patch(`/principals/${person.principalId}`, { displayName: 'New' }, headers);
@@ -238,7 +238,7 @@ test('admin covers nothing that the point decides, and local decisions are not q
   await refused(poor.get('/delegations'), 403, 'permission_denied');
 });
 
-test('nobody grants names that their own binding lacks, whatever the point decides', async () => {
+test('callers cannot grant permissions that their own binding lacks, whatever the point decides', async () => {
   grant(() => true);
   const person = await baton.actor({ kind: 'human', permissions: ['principals.write', 'tasks.read'] });
   const agent = await baton.actor();
@@ -249,7 +249,7 @@ test('nobody grants names that their own binding lacks, whatever the point decid
   assert.deepEqual(details.missing, ['tasks.write']);
 });
 
-test('keys stay with what they hold here, also when the point is away', async () => {
+test('keys use the permissions stored here, also while the point is unavailable', async () => {
   grant(() => true);
   const agent = await baton.actor({ permissions: [] });
   const { key } = await done(
@@ -266,7 +266,7 @@ test('keys stay with what they hold here, also when the point is away', async ()
   assert.equal(policy.requests.length, 0);
 });
 
-describe('when the point gives no answer', () => {
+describe('if the point returns no decision', () => {
   test('every request of an identity is refused with 503, and nothing is written', async () => {
     const person = await baton.actor({ kind: 'human' });
     const task = await makeTask(baton);
@@ -302,7 +302,7 @@ describe('when the point gives no answer', () => {
     assert.ok((await metric('authz_policy_unavailable_total')) >= unavailableBefore + 21);
   });
 
-  test('faults of the request itself, and of the caller, come before it, in their order', async () => {
+  test('faults in the request and of the caller are reported first, in the documented order', async () => {
     const person = await baton.actor({ kind: 'human' });
     away();
     await refused(person.post('/tasks', { title: 'x', zebra: 1 }), 400, 'invalid_request');
@@ -314,7 +314,7 @@ describe('when the point gives no answer', () => {
     await refused(gone.post('/tasks', { title: 'x' }), 403, 'principal_not_active');
   });
 
-  test('a slow point holds no connection: others, by key, go on', async () => {
+  test('a slow point holds no connection: other requests, with keys, continue', async () => {
     const agent = await baton.actor();
     grant(() => true);
     const { key } = await done(
@@ -344,7 +344,7 @@ describe('when the point gives no answer', () => {
   });
 });
 
-test('a decision is taken before the transaction, and again when the object was moved meanwhile', async () => {
+test('a decision is requested before the transaction, and again if the object has been moved meanwhile', async () => {
   const [allowed, forbidden] = [await makeWorkspace(baton), await makeWorkspace(baton)];
   const writer = await baton.actor();
   grant(
@@ -397,7 +397,7 @@ test('a principal that is disabled during the query of the point writes nothing'
   assert.equal(asked, 1);
 });
 
-test('claims, heartbeats and runs go by the point like everything else', async () => {
+test('claims, heartbeats and runs are decided by the point like everything else', async () => {
   const task = await makeTask(baton);
   const actor = await baton.actor({ permissions: [] });
   grantActions('sessions.open');
@@ -414,7 +414,7 @@ test('claims, heartbeats and runs go by the point like everything else', async (
   await refused(actor.post(`/claims/${claim.id}:heartbeat`, {}), 403, 'permission_denied');
 });
 
-test('a stream of the journal ends when the point takes the right away, and when it gives no answer', async () => {
+test('a stream of the journal ends when the point revokes the right, and when it returns no decision', async () => {
   const reader = await baton.actor({ permissions: [] });
   const open = () => openStream(baton.url, { token: reader.token });
   grant(() => false);

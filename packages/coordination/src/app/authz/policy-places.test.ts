@@ -23,8 +23,8 @@ import { ruleBody } from '../../testing/rules/rules.ts';
 import { endpoints } from '../endpoints.ts';
 
 /**
- * CP_AUTHZ_MODE policy: what is created in a workspace, or moved into one, is authorized on that workspace. Every
- * operation that writes is in the tables below, so that a new one can't do without an answer.
+ * CP_AUTHZ_MODE policy: an object that is created in a workspace or moved into one is authorized on that workspace.
+ * Every operation that writes is in the tables below, so that each new operation must be classified.
  */
 
 let baton: TestCoordination;
@@ -35,9 +35,9 @@ const { grant, askedOf } = policyModeOfFile((mode) => {
   admin = baton.admin;
 });
 
-/** Why an operation needs no decision about a workspace beyond the one about the object of its path. */
+/** The reason why an operation needs no decision on a workspace beyond the one on the object of its path. */
 const filesNothing = {
-  /** It changes, or acts on, the object that its path or body names: that is authorized, with its workspace. */
+  /** It changes, or acts on, the object of its path or body: that object is authorized, with its workspace. */
   itsObject: [
     ...[
       'completeTask',
@@ -86,9 +86,7 @@ const filesNothing = {
     ...['updateProject', 'transitionProject', 'archiveProject', 'restoreProject', 'createConfigRevision'],
     ...['activateConfigRevision'],
   ],
-  /**
-   * Its rows belong to the tenant or one of its principals, and the catalogue declares its permission for the tenant.
-   */
+  /** Its rows belong to the tenant or one of its principals, and the catalog declares its permission for the tenant. */
   tenants: [
     ...['openSession', 'heartbeatSession', 'closeSession', 'uploadArtifactContent', 'createArtifactType'],
     ...['createTaskType', 'deprecateTaskType', 'migrateTasksOfType', 'registerKnowledgePack'],
@@ -137,7 +135,7 @@ const filesNothing = {
     ...['createApiKey', 'revokeApiKey', 'createDelegation', 'revokeDelegation', 'bootstrap'],
     ...['putNotificationPreferences', 'putSlackWebhook', 'putSlackChannel', 'unsubscribe'],
   ],
-  /** It writes nothing, or only writes about objects that it has read. */
+  /** It writes nothing, or writes only about objects that it has read. */
   reads: [
     ...['checkClaim', 'getContext', 'recallContext', 'replayContextPack', 'previewSnapshot', 'queryEntities'],
     ...['validateRule', 'dryRunRule', 'replayProcessDefinition', 'computeWithCalendar', 'planPackage'],
@@ -145,14 +143,15 @@ const filesNothing = {
   ],
 } as const;
 
-/** Operations of these tables whose body names a place, and why nothing is filed there. */
+/** Operations of these tables whose body specifies a workspace, and the reason why nothing is filed there. */
 const namesAPlace: Readonly<Record<string, string>> = {
-  claimNextTasks: 'which tasks are claimed: each is authorized by itself',
-  createRole: 'org.manage is the tenant’s, in the catalogue',
-  assignRole: 'org.manage is the tenant’s, in the catalogue',
-  revokeRole: 'org.manage is the tenant’s, in the catalogue',
-  invokeSkill: 'skills.invoke is the tenant’s, in the catalogue',
-  updateRule: 'where its action files: authorized in the name of the rule, whenever it acts',
+  claimNextTasks: 'which tasks are claimed: each is authorized separately',
+  createRole: 'the catalog declares org.manage for the tenant',
+  assignRole: 'the catalog declares org.manage for the tenant',
+  revokeRole: 'the catalog declares org.manage for the tenant',
+  invokeSkill: 'the catalog declares skills.invoke for the tenant',
+  updateRule:
+    'the workspace in which its action files objects: authorized on behalf of the rule, whenever it acts',
 };
 
 interface Places {
@@ -164,13 +163,13 @@ interface Places {
 type Prepared = (actor: Actor) => Promise<Answer>;
 interface Filing {
   readonly name: string;
-  /** The operation ids that it tries. */
+  /** The ids of the operations that it calls. */
   readonly of: string;
-  /** Whether it leaves a place for another one. */
+  /** Whether it moves an object out of another workspace. */
   readonly moves?: true;
-  /** It is filed in no workspace. */
+  /** It isn't filed in any workspace. */
   readonly inTenant?: true;
-  /** Makes what the request needs, while everything is granted. */
+  /** Creates the objects that the request needs, while everything is granted. */
   prepare(places: Places, actor: Actor): Promise<Prepared>;
   /** The response if the permission is granted. */
   readonly answers?: readonly [status: number, code?: string];
@@ -178,14 +177,14 @@ interface Filing {
   readonly also?: readonly string[];
 }
 
-/** A place in a body; none is left out. */
+/** A workspace in a body; absent for none. */
 const at = (workspaceId: string | null) => (workspaceId === null ? {} : { workspaceId });
 const posts =
   (path: string, body: object | (() => object)): Prepared =>
   (actor) =>
     actor.post(path, typeof body === 'function' ? body() : body, { 'idempotency-key': newId() });
 
-/** The same request for a workspace, and for none. */
+/** The same request with a workspace and without one. */
 function inAndOut(of: string, path: string, body: () => object): Filing[] {
   const prepare = ({ to }: Places) => Promise.resolve(posts(path, () => ({ ...body(), ...at(to) })));
   return [
@@ -239,7 +238,7 @@ const files: readonly Filing[] = [
     },
   },
   {
-    name: 'beside its parent',
+    name: 'next to its parent',
     of: 'launchChild',
     async prepare({ to }, actor) {
       const { worker, runId } = await runIn(to, actor);
@@ -301,7 +300,7 @@ const files: readonly Filing[] = [
   ...inAndOut('createGoal', '/goals', () => ({ title: 'filed' })),
   ...inAndOut('createRule', '/rules', () => ruleBody()),
   {
-    name: 'in a workspace that it names',
+    name: 'in the workspace of its body',
     of: 'createProcessInstance',
     async prepare({ to }) {
       return posts('/process-instances', { process: await process(null), key: newId(), data: {}, ...at(to) });
@@ -420,7 +419,7 @@ const files: readonly Filing[] = [
   ...(['of the request', 'of the document'] as const).map((named) => ({
     name: `with a rule, in a workspace ${named}`,
     of: 'applyPackage',
-    // The places of the rules are known after reading them: the kind as a whole is authorized on the tenant first.
+    // The workspaces of the rules are known after reading them: the kind as a whole is authorized on the tenant first.
     also: named === 'of the document' ? ['packages.plan', 'rules.write tenant'] : ['packages.plan'],
     async prepare({ to }: Places) {
       const { key, ...spec } = ruleBody() as { key: string };
@@ -434,7 +433,7 @@ const files: readonly Filing[] = [
   })),
 ];
 
-/** Whether a question is about a workspace, or about something that is in it; null: about the tenant itself. */
+/** Whether a question is about a workspace or about an object in it; null if it is about the tenant itself. */
 function isAbout({ resource }: ReceivedQuestion, place: string | null): boolean {
   return resource === (place === null ? `tenant:${baton.tenantId}` : `workspace:${place}`);
 }
@@ -448,7 +447,7 @@ const eventCount = async () =>
 
 for (const filing of files) {
   const { name, of, moves, inTenant, prepare, answers = [], also = [] } = filing;
-  test(`${of} ${name}: the point is queried there${moves === true ? ', and at the old place' : ''}`, async () => {
+  test(`${of} ${name}: the new workspace is authorized${moves === true ? ', and so is the old one' : ''}`, async () => {
     const [closed, open] = [await makeWorkspace(baton), await makeWorkspace(baton)];
     const to = inTenant === true ? null : closed.id;
     const from = moves === true ? open.id : to;
@@ -477,7 +476,7 @@ for (const filing of files) {
     const hangsOnTask = ['createTaskComment', 'createArtifact'].includes(of);
     assert.ok(
       askedOf(actor).some((question) => (hangsOnTask ? isWithin : isAbout)(question, to)),
-      'checked on the place itself',
+      'checked on the workspace itself',
     );
   });
 }
@@ -495,7 +494,7 @@ test('every operation that writes is in one of the tables', () => {
   assert.deepEqual([...known].sort(), writing.sort());
 });
 
-test('every operation whose body names a place and that files nothing has a reason', () => {
+test('every operation whose body specifies a workspace and that files nothing has a reason', () => {
   const filing = new Set([...files.map(({ of }) => of), ...filesNothing.reads]);
   const places = [
     'workspaceId',
@@ -514,7 +513,7 @@ test('every operation whose body names a place and that files nothing has a reas
   assert.deepEqual(unexplained, []);
 });
 
-/** The members of a body, and those of its members. */
+/** The fields of a body and of its nested objects. */
 function fieldsOf({ body }: Pick<Operation, 'body'>): string[] {
   if (body === undefined) return [];
   const found: string[] = [];
@@ -525,7 +524,7 @@ function fieldsOf({ body }: Pick<Operation, 'body'>): string[] {
   return found;
 }
 
-test('what a decision leads to is filed where its decider may file now', async () => {
+test('the consequences of a decision are filed only where its decider may file now', async () => {
   const person = await baton.actor({ kind: 'human', permissions: ['approvals.decide', 'tasks.write'] });
   const outcomes = outcomeTester(baton, person);
   after(() => outcomes.close());
@@ -552,7 +551,7 @@ test('what a decision leads to is filed where its decider may file now', async (
   }
 });
 
-test('a workspace that moves during the query of the point is queried again', async () => {
+test('the point is queried again about a workspace that is moved during the query', async () => {
   const [closed, inner] = [await makeWorkspace(baton), await makeWorkspace(baton)];
   const task = await taskIn(null);
   const actor = await baton.actor();

@@ -9,10 +9,7 @@ import { done, makeRun, makeTask, openSession, refused } from '../../testing/lea
 import { makeWorkspace } from '../../testing/organisation/workspaces.ts';
 import { outcomeTester } from '../../testing/results/outcomes.ts';
 
-/**
- * CP_AUTHZ_MODE policy on the wire of AuthZEN 1.0, with a point that has no search; /authz:check, and tokens for
- * decisions.
- */
+/** CP_AUTHZ_MODE policy with AuthZEN 1.0 and a point without a search; /authz:check, and tokens for decisions. */
 
 let mode: PolicyMode;
 let baton: TestCoordination;
@@ -34,7 +31,7 @@ beforeEach(() => {
 });
 const askedOf = (actor: Actor) => policy.asked.filter(({ who }) => who === actor.iamPrincipalId);
 
-test('an object goes with its relations as attributes, and as tuples in the context', async () => {
+test('an object is sent with its relations as attributes, and as tuples in the context', async () => {
   const reader = await baton.actor({ kind: 'human' });
   const workspace = await makeWorkspace(baton);
   const task = await makeTask(baton, { workspaceId: workspace.id, ownerId: reader.principalId });
@@ -168,7 +165,7 @@ describe('POST /authz:check', () => {
     );
   });
 
-  test('is refused as a whole while the point gives no answer', async () => {
+  test('is refused as a whole while the point returns no decision', async () => {
     const actor = await baton.actor();
     policy.behave((_path, _body, res) => (res.writeHead(502).end(), 'answered'));
     await refused(check(actor, [cancel(newId()), disable(newId())]), 503, 'policy_unavailable');
@@ -188,7 +185,7 @@ describe('a token for one decision', () => {
   const send = (token: string, path: string, body: object = {}) =>
     baton.request('POST', `/api/v1${path}`, { token, body, headers: { 'idempotency-key': newId() } });
 
-  test('is decided on that approval, again each time', async () => {
+  test('is decided on that approval each time', async () => {
     const person = await baton.actor({ kind: 'human', permissions: [] });
     const task = await makeTask(baton);
     const ask = () =>
@@ -211,7 +208,7 @@ describe('a token for one decision', () => {
     await refused(send(second, `/approvals/${another.id}:reject`), 503, 'policy_unavailable');
   });
 
-  test('what a decision leads to goes by what the point grants its person when they decide', async () => {
+  test('the consequences of a decision use the permissions that the point grants to the decider at the time', async () => {
     const person = await baton.actor({ kind: 'human', permissions: [] });
     const outcomes = outcomeTester(baton, person);
     for (const grantsWriting of [true, false]) {

@@ -5,12 +5,17 @@ import type { PolicyRights } from '../../access/policy/rights.ts';
 import type { Listed, ListedObject } from './listed-objects.ts';
 import { runWithDecisions } from './run-with-decisions.ts';
 
-/** The list's query is filtered by at most so many granted ids; with more, items are filtered after the read. */
+/**
+ * The maximum number of granted ids by which a list's query is filtered; with more, items are filtered after the read.
+ */
 const idsMax = 5000;
-/** Rows that one request may read to fill its page. Beyond them the page is short, with a cursor to continue. */
+/**
+ * The number of rows that one request may read to fill its page. After them the page is short, with a cursor to
+ * continue.
+ */
 const readsMax = 20;
 const readMsMax = 5000;
-/** Rows of one read where most rows may be filtered out. */
+/** The number of rows of one read if most rows may be filtered out. */
 const readRows = 100;
 
 interface PageBody {
@@ -64,7 +69,7 @@ function narrowingOf(rights: PolicyRights, { action, type, column }: Listed) {
   return { column, ids: [...ids].filter((id) => uuidForm.test(id)) };
 }
 
-/** Ids of the decision point that aren't UUIDs are not objects of this service. */
+/** Ids from the decision point that aren't UUIDs are not objects of this service. */
 const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 async function granted(

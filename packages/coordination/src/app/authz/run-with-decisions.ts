@@ -2,11 +2,11 @@ import { NeedsAnswer } from '@baton/kernel/http/command';
 import { Refusal } from '@baton/kernel/http/refusal';
 import { NeedsDecision, type PolicyRights } from '../../access/policy/rights.ts';
 
-/** More than the permissions that one request needs plus the objects that move meanwhile. */
+/** More than the number of permissions that one request needs plus the number of objects that are moved meanwhile. */
 const roundsOfRequestMax = 30;
 
 /**
- * Runs `act`, and runs it again after each decision that it was missing.
+ * Runs `act`, and runs it again after each decision that it lacked.
  * @param rights the caller's rights; undefined for a key and for the worker
  */
 export async function runWithDecisions<T>(

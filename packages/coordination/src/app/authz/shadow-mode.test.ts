@@ -15,7 +15,7 @@ import { claimTask, done, makeTask, openSession, refused } from '../../testing/l
 import { makeWorkspace } from '../../testing/organisation/workspaces.ts';
 import { until } from '../../testing/wait-until.ts';
 
-/** CP_AUTHZ_MODE shadow: local permissions decide, and a decision point is compared. */
+/** CP_AUTHZ_MODE shadow: local permissions decide, and a decision point's decisions are compared. */
 
 let baton: TestCoordination;
 let policy: TestPolicy;
@@ -50,7 +50,7 @@ async function figures(): Promise<Record<string, number>> {
 
 const differences = (actor = baton.admin) => done(actor.get('/operations/authz-differences'));
 
-test('what is held here decides; each difference is counted and listed, the newest first', async () => {
+test('local permissions decide; each difference is counted and listed, the newest first', async () => {
   const before = await figures();
   const reader = await baton.actor({ kind: 'human', permissions: ['tasks.read'] });
   const task = await makeTask(baton);
@@ -82,7 +82,7 @@ test('what is held here decides; each difference is counted and listed, the newe
   assert.ok((after['shadow_checks'] ?? 0) >= (before['shadow_checks'] ?? 0) + 2);
 });
 
-test('differences are those of the own tenant, for who may see its operations', async () => {
+test('a caller with permission to see operations can list the differences of its own tenant', async () => {
   assert.deepEqual((await differences(baton.otherAdmin)).items, []);
   await refused(
     (await baton.actor({ permissions: [] })).get('/operations/authz-differences'),
@@ -93,7 +93,7 @@ test('differences are those of the own tenant, for who may see its operations', 
     assert.equal((await differences(await baton.actor({ permissions: [permission] }))).mode, 'shadow');
 });
 
-test('a point that is away, slow or broken changes no answer, delays none, and is counted', async () => {
+test('an unavailable, slow or broken point is counted, and changes or delays no response', async () => {
   const task = await makeTask(baton);
   const reader = await baton.actor({ permissions: ['tasks.read'] });
   await done(reader.get(`/tasks/${task.id}`));
@@ -103,7 +103,7 @@ test('a point that is away, slow or broken changes no answer, delays none, and i
   policy.behave((_path, _body, res) => (held.push(res), 'answered'));
   const startedAt = performance.now();
   for (let n = 0; n < 5; n += 1) await done(reader.get(`/tasks/${task.id}`));
-  // It times out after 1 s: five that waited for it would take 5 s.
+  // It times out after 1 s: waiting for it five times would take 5 s.
   assertTookLess(startedAt, 3000);
   if (!isLongProof) {
     policy.behave((_path, _body, res) => (res.destroy(), 'answered'));
@@ -114,7 +114,7 @@ test('a point that is away, slow or broken changes no answer, delays none, and i
   policy.behave((_path, _body, res) => (res.writeHead(500).end(), 'answered'));
   await done(reader.get(`/tasks/${task.id}`));
   await until(async () => ((await figures())['shadow_unavailable'] ?? 0) >= before + 6);
-  assert.equal((await differences()).total, total, 'no answer is no difference');
+  assert.equal((await differences()).total, total, 'a missing decision is not a difference');
 });
 
 test('keys, local-only permissions and the rows of lists are not compared', async () => {
@@ -151,7 +151,7 @@ test('claims and heartbeats are unaffected, and are compared too', async () => {
   });
 });
 
-test('a moved object is compared at its new place, too, and only once', async () => {
+test('a moved object is also compared in its new workspace, and only once', async () => {
   const [from, to] = [await makeWorkspace(baton), await makeWorkspace(baton)];
   const task = await makeTask(baton, { workspaceId: from.id });
   const agent = await baton.actor({ permissions: ['tasks.write'] });
@@ -171,7 +171,7 @@ test('a moved object is compared at its new place, too, and only once', async ()
   assert.deepEqual([resource, local, point], [`workspace:${to.id}`, true, false]);
 });
 
-test('what waits for the point is bounded: the rest is counted as skipped', async () => {
+test('the queue for the point is bounded: further comparisons are counted as skipped', async () => {
   const registry = new Registry();
   const counters = policyCounters(registry);
   let answer: (() => void) | undefined;
@@ -218,13 +218,13 @@ test('what waits for the point is bounded: the rest is counted as skipped', asyn
   const skipped = (await counters.shadowSkipped.get()).values[0]?.value;
   assert.equal(skipped, 1500 - 8 - 1000);
   answer?.();
-  await until(() => asked === 1008, 'those that waited');
+  await until(() => asked === 1008, 'the queued ones');
   await shadow.close();
   shadow.observe({ caller, endpoint: 'getTask', answers, placed, places, db: baton.pool });
   assert.equal(asked, 1008);
 });
 
-test('a thousand differences of a tenant are kept, of fifty tenants', () => {
+test('a thousand differences per tenant are kept, for fifty tenants', () => {
   const kept = new Differences();
   const one = { endpoint: 'getTask', principalId: newId(), action: 'tasks.read', resource: 'task:1' };
   const difference = (n: number) => ({

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/http/service';
 import { Uuid } from '@baton/values/wire';
 
-/** The last two are absent when no identity was bound. */
+/** The last two fields are absent if no identity was bound. */
 export const tenantBootstrapped = defineEvent(
   'tenant.bootstrapped',
   'tenant',

@@ -120,7 +120,7 @@ test('tenant.bootstrapped and iam_binding.created are written in this order, wit
   assert.deepEqual(outbox, [{ rows: 2 }]);
 });
 
-test('an identity that was refused before the bootstrap is admitted right after it', async () => {
+test('an identity that was refused before the bootstrap is admitted immediately after it', async () => {
   const url = await start();
   const iamBinding = identity();
   const token = await issuer.sign({
@@ -134,11 +134,11 @@ test('an identity that was refused before the bootstrap is admitted right after 
     );
   assert.equal(await sessions(), 401);
   assert.equal((await bootstrap(url, { ...request, iamBinding })).status, 201);
-  // The second one has no `admin` left, so this also shows that every permission is granted by name.
+  // A token with these scopes never has `admin`, so this also shows that every permission is granted by name.
   assert.equal(await sessions(), 200);
 });
 
-test('without CP_BOOTSTRAP_TOKEN it answers 403 bootstrap_disabled', async () => {
+test('without CP_BOOTSTRAP_TOKEN it returns 403 bootstrap_disabled', async () => {
   const url = await start({ CP_BOOTSTRAP_TOKEN: '' });
   const { status, body } = await bootstrap(url, request);
   assert.deepEqual([status, body.error.code], [403, 'bootstrap_disabled']);
@@ -152,7 +152,7 @@ test('a wrong secret gets 401 before any check of the body', async () => {
   }
 });
 
-test('a body of another form answers 400', async () => {
+test('a malformed body gets 400', async () => {
   const url = await start();
   const wrong = [
     { tenantSlug: 'a' },
@@ -172,14 +172,14 @@ test('a body of another form answers 400', async () => {
   }
 });
 
-test('a second run answers 409 already_bootstrapped, and a key does not repeat the first', async () => {
+test('a second run returns 409 already_bootstrapped', async () => {
   const url = await start();
   assert.equal((await bootstrap(url, request)).status, 201);
   const { status, body } = await bootstrap(url, request);
   assert.deepEqual([status, body.error.code], [409, 'already_bootstrapped']);
 });
 
-test('two at once give one 201, also through two processes', async () => {
+test('of two concurrent runs one returns 201, even through two processes', async () => {
   const urls = [await start(), await start()];
   const answers = await Promise.all(
     Array.from({ length: 16 }, (_, n) =>
@@ -193,13 +193,13 @@ test('two at once give one 201, also through two processes', async () => {
   assert.deepEqual(rows, [{ tenants: 1 }]);
 });
 
-test("the administrator's key ends after 24 hours, unless legacy keys are admitted at that moment", async () => {
+test("the administrator's key expires after 24 hours, unless legacy keys are enabled", async () => {
   const closed = await bootstrap(await start(), request);
   const lifeMs = Date.parse(closed.body.apiKey.expiresAt) - Date.parse(closed.body.apiKey.createdAt);
   assert.equal(lifeMs, 86_400_000);
 });
 
-test("the administrator's key has no expiry while legacy keys are admitted", async () => {
+test("the administrator's key has no expiry while legacy keys are enabled", async () => {
   const open = await bootstrap(await start({ CP_LEGACY_API_KEYS_ENABLED: 'true' }), request);
   assert.equal(open.body.apiKey.expiresAt, null);
 });

@@ -11,7 +11,7 @@ import { findAdmin, findAnyTenant, findTenant, lockTenants } from './bootstrap.s
 import { foundTenant } from './found-tenant.ts';
 import { type BootstrappedTenant, type BootstrapRequest, tenantOf } from './tenant.ts';
 
-/** Unless CP_LEGACY_API_KEYS_ENABLED is set, the key isn't accepted anyway; then it expires after a day. */
+/** Without CP_LEGACY_API_KEYS_ENABLED the key isn't accepted anyway; it then expires after a day. */
 const adminKeyLifeSeconds = 86_400;
 
 /**
@@ -45,7 +45,7 @@ export async function bootstrap(context: Context, request: BootstrapRequest): Pr
       ...(identity && { iamBindingId: bindingId, iamPrincipalId: identity.iamPrincipalId }),
     },
   );
-  // The role has every permission by name, so that they also apply to a token with the scopes for reading and writing,
+  // The role has all permissions by name, so that they also apply to a token with the scopes for reading and writing,
   // which never has `admin`.
   const access = await resolveAccess(inTenant, 'human', { accessRole: 'administrator' });
   const grant = { id: bindingId, principalId: adminPrincipalId, ...access, visibility: 'tenant' as const };

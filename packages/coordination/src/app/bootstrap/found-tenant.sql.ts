@@ -37,7 +37,7 @@ export function insertTenant(founding: Founding) {
       ${founding.adminPrincipalId})`;
 }
 
-/** The sequence of the tenant's task numbers. */
+/** The sequence for the tenant's task numbers. */
 export function createTaskNumbers(tenantId: string) {
   return sql`select create_task_numbers(${tenantId})`;
 }

@@ -5,8 +5,8 @@ import { systemExecution, systemLifecycle } from '../../definitions/task-types/s
 import { createTaskNumbers, insertTenant } from './found-tenant.sql.ts';
 
 /**
- * Creates a tenant with its first administrator, the principal of the core itself, the built-in types of tasks and of
- * workspaces, the sequence of its task numbers and the floor of its journal.
+ * Creates a tenant with its first administrator, the principal of the core itself, the built-in types of tasks and
+ * workspaces, the sequence for its task numbers and the floor of its journal.
  * @returns the ids
  */
 export async function foundTenant(

@@ -8,7 +8,7 @@ import { openStore } from '../store.ts';
 export interface ContextAdapterProcess {
   /** The port for monitoring; undefined if none was opened. */
   readonly port: number | undefined;
-  /** Waits for the turns in progress, at most 5 s, and closes the pool. */
+  /** Waits at most 5 s for deliveries in progress, and closes the pool. */
   close(): Promise<void>;
 }
 

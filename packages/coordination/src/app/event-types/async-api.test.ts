@@ -31,7 +31,7 @@ function publishedSchema(): Json {
 
 const options = { strict: false, validateFormats: false, allErrors: false } as const;
 
-test('the document fits the schema that AsyncAPI 3.0 publishes; a broken one does not', () => {
+test('the document matches the schema that AsyncAPI 3.0 publishes; a broken one does not', () => {
   const fits = new Ajv(options).compile(publishedSchema());
   assert.ok(fits(document), JSON.stringify(fits.errors?.slice(0, 5)));
   assert.ok(!fits({ ...document, asyncapi: '2.6.0' }));
@@ -58,13 +58,13 @@ test('both channels have a message for each type of the catalog', () => {
   );
 });
 
-/** The schema of a message as a consumer's validator reads it. */
+/** The schema of a message in the form that a consumer's validator reads. */
 function messageSchema(name: string) {
   const payload = document.components.messages[name]?.['payload'] as Json;
   return new Ajv(options).compile({ ...payload, components: document.components });
 }
 
-test('what the stream sends fits the message of its type, and not that of another', async () => {
+test('messages of the stream match the schema of their type, and not that of another', async () => {
   const task = await baton.admin.post('/tasks', { title: 'described' });
   assert.equal(task.status, 201);
   await journalIsStable(baton.pool);
@@ -76,7 +76,7 @@ test('what the stream sends fits the message of its type, and not that of anothe
   assert.ok(!messageSchema('task.created')({ ...(event as object), payload: {} }));
 });
 
-test('what webhooks send fits the message of its type, and not that of another', async () => {
+test('messages of webhooks match the schema of their type, and not that of another', async () => {
   const { body } = await baton.admin.post('/tasks', { title: 'posted' });
   await journalIsStable(baton.pool);
   const [event] = (await baton.admin.get(`/events?entityId=${body.id}`)).body.items;
@@ -86,7 +86,7 @@ test('what webhooks send fits the message of its type, and not that of another',
   assert.ok(!messageSchema('task.created.cloudevent')({ ...(sent as object), specversion: '0.3' }));
 });
 
-test('GET /asyncapi.json answers it without a credential', async () => {
+test('GET /asyncapi.json returns the document without a credential', async () => {
   const answer = await baton.request('GET', '/asyncapi.json');
   assert.equal(answer.status, 200);
   assert.match(answer.headers.get('content-type') ?? '', /^application\/json/);

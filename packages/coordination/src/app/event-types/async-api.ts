@@ -7,9 +7,9 @@ import { eventCatalog } from './event-catalog.ts';
 import { allowFurtherFields } from './event-types.ts';
 
 /**
- * The AsyncAPI 3.0 description of what coordination sends: the stream of events, and webhooks. It is created from the
- * catalog, so it has a message per type with the payload of `GET /event-types`.
- * @throws Error when two different forms have one name
+ * The AsyncAPI 3.0 description of the stream of events and of webhooks. It is created from the catalog, so it has a
+ * message per type with the payload of `GET /event-types`.
+ * @throws Error if two different schemas have the same name
  */
 export function describeEvents(): object {
   const events = [...eventCatalog.values()];

@@ -138,7 +138,7 @@ const declarations: readonly object[] = [
 ];
 
 /**
- * The catalog of events: what the journal may contain, by type, in the order of the types. `emit` refuses events that
+ * The catalog of events that the journal may contain, by type, in the order of the types. `emit` refuses events that
  * aren't listed here; add new `*.events.ts` files above. See docs/reference/journal.md#events.
  */
 export const eventCatalog: ReadonlyMap<string, EventDeclaration> = new Map(

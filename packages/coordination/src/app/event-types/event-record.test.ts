@@ -44,7 +44,7 @@ async function read(query: string): Promise<Record<string, any>[]> {
   return (await done(baton.admin.get(`/events?limit=200&${query}`))).items;
 }
 
-test('an event has the 18 fields and nothing else, by page and by stream alike', async () => {
+test('an event has exactly the 18 fields, in pages and in streams alike', async () => {
   const { id } = await makeTask(baton);
   const [byPage] = await read(`entityId=${id}`);
   assert.deepEqual(Object.keys(byPage ?? {}), fields);
@@ -55,7 +55,7 @@ test('an event has the 18 fields and nothing else, by page and by stream alike',
   assert.deepEqual(streamed, byPage);
 });
 
-test('an event carries the ids of its request and who made it', async () => {
+test('an event contains the ids of its request and of its initiator', async () => {
   const { actor, sessionId } = await makeWorker(baton);
   const task = await makeTask(baton);
   const headers = { 'x-request-id': 'req-7', 'x-correlation-id': 'corr-7', 'x-run-id': 'trace-7' };
@@ -69,7 +69,7 @@ test('an event carries the ids of its request and who made it', async () => {
   );
 });
 
-test('without X-Correlation-ID the request id correlates; the trace is made up', async () => {
+test('without X-Correlation-ID the request id is the correlation id, and a trace id is generated', async () => {
   const answer = await baton.admin.post('/tasks', { title: 'x' }, { 'x-request-id': 'req-8' });
   const [created] = await read(`entityId=${answer.body.id}`);
   assert.deepEqual([created?.['requestId'], created?.['correlationId']], ['req-8', 'req-8']);
@@ -77,7 +77,7 @@ test('without X-Correlation-ID the request id correlates; the trace is made up',
   assert.equal(created?.['traceRunId'], answer.headers.get('x-run-id'));
 });
 
-test('the events of one command follow each other in the order in which they happened', async () => {
+test('the events of one command follow each other in the order of their occurrence', async () => {
   const [first, second] = [await makeWorker(baton), await makeWorker(baton)];
   const task = await makeTask(baton);
   const dead = await claimTask(first, task.id);
@@ -92,7 +92,7 @@ test('the events of one command follow each other in the order in which they hap
   assert.ok(expired?.['sequence'] < claimed?.['sequence']);
 });
 
-test('the actor of a lease that somebody found dead is who found it', async () => {
+test("the actor of an expired lease's event is the caller that detected the expiry", async () => {
   const [first, second] = [await makeWorker(baton), await makeWorker(baton)];
   const task = await makeTask(baton);
   const dead = await claimTask(first, task.id);
@@ -105,7 +105,7 @@ test('the actor of a lease that somebody found dead is who found it', async () =
   );
 });
 
-test('what a child does is caused, on the run that launched it, by its handle', async () => {
+test('events of a child on the run that launched it have its handle as their cause', async () => {
   const [parent, child] = [await makeWorker(baton), await makeWorker(baton)];
   const finished = await makeFamily(baton, { parent, child });
   await done(child.actor.post(`/runs/${finished.child.run.id}:succeed`));
@@ -120,7 +120,7 @@ test('what a child does is caused, on the run that launched it, by its handle', 
   );
 });
 
-test('so are the revocation of a handle, and the request to cancel its run', async () => {
+test('the same applies to the revocation of a handle, and to the request to cancel its run', async () => {
   const [parent, child] = [await makeWorker(baton), await makeWorker(baton)];
   const { handle, run, child: launched } = await makeFamily(baton, { parent, child });
   await done(parent.actor.post(`/child-handles/${handle.id}:revoke`, { cancelChild: true }));
@@ -141,7 +141,7 @@ test('so are the revocation of a handle, and the request to cancel its run', asy
   );
 });
 
-test('an event is filed where its object was when it was written', async () => {
+test('an event is filed in the workspace that its object had when the event was written', async () => {
   const [before, later] = [await makeWorkspace(baton), await makeWorkspace(baton)];
   const task = await makeTask(baton, { workspaceId: before.id });
   const move = { workspaceId: later.id };
@@ -149,10 +149,10 @@ test('an event is filed where its object was when it was written', async () => {
   const places = (await read(`entityId=${task.id}`)).map(({ workspaceId }) => workspaceId);
   assert.deepEqual(places, [before.id, later.id]);
   const [person] = await read('types=session.opened');
-  assert.equal(person?.['workspaceId'], null, 'what belongs to no workspace is filed in none');
+  assert.equal(person?.['workspaceId'], null, 'events of objects without a workspace have none');
 });
 
-test('changes are named as on the wire, never as columns (W34)', async () => {
+test('changes list fields as on the wire, never columns (W34)', async () => {
   const { admin } = baton;
   const workspace = await makeWorkspace(baton);
   const { id, version } = await makeTask(baton);
@@ -179,7 +179,7 @@ test('changes are named as on the wire, never as columns (W34)', async () => {
   assert.deepEqual(Object.keys(goalUpdated?.['payload'].changes).toSorted(), ['desiredState', 'ownerId']);
 });
 
-test('every field of every payload is named in camel case', () => {
+test('every field of every payload is in camel case', () => {
   const namesIn = (schema: unknown): string[] => {
     if (typeof schema !== 'object' || schema === null) return [];
     const own = 'properties' in schema ? Object.keys(schema.properties as object) : [];
@@ -190,7 +190,7 @@ test('every field of every payload is named in camel case', () => {
       if (!name.startsWith('x-')) assert.match(name, /^[a-z][A-Za-z0-9]*$/, type);
 });
 
-test('no event of another tenant is read by the id of its object', async () => {
+test('events of another tenant cannot be read by the id of their object', async () => {
   const { id } = await makeTask(baton);
   await journalIsStable(baton.pool);
   const others = await baton.otherAdmin.get(`/events?entityId=${id}`);

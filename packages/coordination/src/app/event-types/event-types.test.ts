@@ -47,7 +47,7 @@ test('GET /event-types lists every type with its version, its entity and the sch
   );
 });
 
-test('the ETag is event-types- and a SHA-256; If-None-Match with it is 304, with another one 200', async () => {
+test('the ETag is event-types- and a SHA-256; If-None-Match with it returns 304, with another one 200', async () => {
   const first = await reader.get('/event-types');
   const etag = first.headers.get('etag') ?? '';
   const hash = createHash('sha256').update(JSON.stringify(first.body.items)).digest('hex');
@@ -60,7 +60,7 @@ test('the ETag is event-types- and a SHA-256; If-None-Match with it is 304, with
   assert.deepEqual([other.status, other.body], [200, first.body]);
 });
 
-test('it needs events.read and takes no query', async () => {
+test('it requires events.read and accepts no query parameters', async () => {
   const other = await baton.actor({ permissions: ['tasks.read'] });
   const refused = await other.get('/event-types');
   assert.deepEqual([refused.status, refused.body.error.code], [403, 'permission_denied']);
@@ -69,7 +69,7 @@ test('it needs events.read and takes no query', async () => {
   assert.deepEqual([query.status, query.body.error.code], [400, 'invalid_request']);
 });
 
-test('payloads of the journal fit their published schemas, which allow fields that are added later', async () => {
+test('payloads of the journal match their published schemas, which allow fields that are added later', async () => {
   const { admin } = baton;
   const task = (await admin.post('/tasks', { title: 'publish' })).body;
   await admin.patch(
@@ -77,7 +77,7 @@ test('payloads of the journal fit their published schemas, which allow fields th
     { dueDate: '2030-01-01', priority: 'high' },
     { 'if-match': `"task-${task.version}"` },
   );
-  await admin.post('/goals', { title: 'all', desiredState: 'all is published' });
+  await admin.post('/goals', { title: 'all', desiredState: 'everything is published' });
   await admin.post('/workspaces', { slug: `w-${newId()}`, name: 'here' });
   await journalIsStable(baton.pool);
   const ajv = new Ajv2020({ strict: false, validateFormats: false });
@@ -95,7 +95,7 @@ test('payloads of the journal fit their published schemas, which allow fields th
   assert.equal(schemas.get('task.created')?.({ publicId: 'T-1' }), false);
 });
 
-test('a schema names its forms inside of itself', async () => {
+test('a schema contains all schemas that it refers to', async () => {
   for (const { type, payloadSchema } of await list()) {
     const text = JSON.stringify(payloadSchema);
     const named = [...text.matchAll(/"\$ref":"([^"]+)"/g)].map(([, reference]) => reference ?? '');

@@ -12,7 +12,7 @@ interface DescribedCatalog {
 
 let described: DescribedCatalog | undefined;
 
-/** The whole catalog on one page, described once per process. */
+/** The whole catalog on one page, generated once per process. */
 export function describeCatalog(): DescribedCatalog {
   described ??= describe();
   return described;

@@ -30,7 +30,7 @@ export class EpochWatch {
     this.#warnedAtMs = now;
     this.#log.warn(
       { cursorsRefused: this.#cursorsRefused },
-      'a reader of the journal has read a history that this database does not have: what was written since its backup, or since its standby had caught up, is lost',
+      'a reader of the journal has read a history that this database does not have: events written since its backup, or since its standby had caught up, are lost',
     );
   }
 
@@ -54,7 +54,7 @@ export function logEpoch(log: Logger, reason: string | undefined): void {
   else
     log.warn(
       { reason },
-      'the database was restored, or runs in another cluster than before: journal positions continue above all earlier ones',
+      'the database was restored, or runs in another cluster: journal positions continue above all earlier ones',
     );
 }
 

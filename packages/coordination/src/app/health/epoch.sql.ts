@@ -1,14 +1,14 @@
 import { sql } from '@baton/kernel/database/sql';
 
 export interface LastEpochRow {
-  /** Their number, without the first one. */
+  /** The number of epochs, without the first one. */
   epochs: number;
   began_at: string;
   reason: string;
   is_recent: boolean;
 }
 
-/** The current epoch of the journal; no row while it is the first one. */
+/** The current epoch of the journal; returns no row during the first one. */
 export function findLastEpoch() {
   return sql<LastEpochRow>`
     select (select count(*) from journal_epochs) as epochs, began_at, reason,

@@ -10,9 +10,11 @@ import {
   outboxCountMax,
 } from './health.sql.ts';
 
-/** The gauges of the store are read at most once in this time, however many callers there are. */
+/** The store's gauges are read at most once in this time, whatever the number of callers. */
 const countsAgeMsMin = 5000;
-/** The pause after a reading grows with its duration: readings take at most one part in so many of the time. */
+/**
+ * The pause after a reading grows with its duration, so that readings take at most one part in this number of the time.
+ */
 const pausePerReading = 50;
 const countsAgeMsMax = 60_000;
 /** A scraper usually waits for 10 s and must get the counters even when the database is unresponsive. */
@@ -24,7 +26,7 @@ type StoreRow = LiveCountsRow & { readonly adapter: AdapterCountsRow };
 
 /** The gauges of a process and of its store in the text exposition format. */
 export interface Gauges {
-  /** Without the store's gauges, but with a comment instead, if they can't be read within 3 s. */
+  /** Omits the store's gauges, and includes a comment instead, if they can't be read within 3 s. */
   text(): Promise<string>;
 }
 

@@ -8,7 +8,7 @@ export const findRevision: Statement<{ revision: number }> = { text: appliedRevi
 export interface LiveCountsRow {
   sessions: number;
   claims: number;
-  /** Under a live claim. */
+  /** The runs under a live claim. */
   live_runs: number;
   running_runs: number;
   horizon_age_seconds: number;
@@ -18,12 +18,12 @@ export interface LiveCountsRow {
   outbox_dead: number;
 }
 
-/** The highest count: counting a whole backlog would slow down its delivery. */
+/** The maximum count: counting a whole backlog would slow down its delivery. */
 export const outboxCountMax = 10_000;
 
 /**
  * Counts live rows by the partial indexes of live rows: with 1,000,000 tasks, as many ended claims and runs, and
- * 100,000 live claims with a run each it took 0.5 s on a busy machine and read no row of a task. A claim is live while
+ * 100,000 live claims with a run each, it took 0.5 s on a busy machine and read no row of a task. A claim is live while
  * its session is. The horizon's age is that of the first event, in the order of the journal, that is committed but
  * still delayed by an open transaction in the cluster: one index lookup per tenant, however many events follow.
  */

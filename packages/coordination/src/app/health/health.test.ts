@@ -40,14 +40,14 @@ test('GET /health/live returns alive without the store', async () => {
   await service.close();
 });
 
-test('GET /health/ready answers ready with the schema revision', async () => {
+test('GET /health/ready returns ready with the schema revision', async () => {
   const answer = await get(`${baton.url}/health/ready`);
   assert.equal(answer.status, 200);
   assert.equal(answer.body.status, 'ready');
   assert.ok(answer.body.revision >= 1);
 });
 
-test('GET /health/ready answers 503 database_unreachable when the store is down', async () => {
+test('GET /health/ready returns 503 database_unreachable when the database is down', async () => {
   const service = await baton.another({ CP_DATABASE_URL: await deadAddress() });
   const answer = await get(`${service.url}/health/ready`);
   assert.deepEqual(
@@ -57,7 +57,7 @@ test('GET /health/ready answers 503 database_unreachable when the store is down'
   await service.close();
 });
 
-test('GET /health/ready answers 503 migrations_pending with both revisions on a store without the schema', async () => {
+test('GET /health/ready returns 503 migrations_pending with both revisions on a database without the schema', async () => {
   const name = `baton_empty_${process.pid}`;
   await baton.pool.run({ text: `create database ${name} template template0`, values: [] });
   const service = await baton.another({ CP_DATABASE_URL: databaseIn(baton.databaseUrl, name) });
@@ -72,7 +72,7 @@ test('GET /health/ready answers 503 migrations_pending with both revisions on a 
   await baton.pool.run({ text: `drop database ${name} with (force)`, values: [] });
 });
 
-test('GET /metrics gives counters and the gauges of what is live, without a credential', async () => {
+test('GET /metrics returns counters and the gauges of live objects, without a credential', async () => {
   const { principalId, tenantId } = await baton.actor();
   await baton.pool.run(sql`
     insert into sessions (id, tenant_id, principal_id, client_name, control_level, expires_at)
@@ -103,7 +103,7 @@ test('GET /metrics gives counters and the gauges of what is live, without a cred
   await service.close();
 });
 
-/** Runs `work` while a transaction that wrote nothing, but could, is open and idle in this database. */
+/** Runs `work` while a transaction that wrote nothing, but could write, is open and idle in this database. */
 async function whileForgotten(work: (pid: number) => Promise<void>): Promise<void> {
   await baton.pool.transaction(async (tx) => {
     const row = await tx.row<{ pid: number }>(
@@ -113,7 +113,7 @@ async function whileForgotten(work: (pid: number) => Promise<void>): Promise<voi
   });
 }
 
-/** Other tests share the cluster: a transaction of theirs may be older for a moment. */
+/** Other tests share the cluster: one of their transactions may be older for a moment. */
 async function until<T>(find: () => Promise<T | undefined>): Promise<T> {
   for (const endsAt = performance.now() + 60_000; performance.now() < endsAt; ) {
     const found = await find();
@@ -123,7 +123,7 @@ async function until<T>(find: () => Promise<T | undefined>): Promise<T> {
   throw new Error('not within 60 s');
 }
 
-test('journal_horizon_age_seconds is the age of the first event held back, however many came after it', async () => {
+test('journal_horizon_age_seconds is the age of the first delayed event, whatever the number of later ones', async () => {
   await whileForgotten(async () => {
     await writeEvents(baton.pool, baton.tenantId, [{}]);
     await new Promise((done) => setTimeout(done, 2000));
@@ -136,7 +136,7 @@ test('journal_horizon_age_seconds is the age of the first event held back, howev
   });
 });
 
-test('GET /health/ready names the process that holds back the readers, and stays ready', async () => {
+test('GET /health/ready reports the process that delays the readers, and stays ready', async () => {
   await whileForgotten(async (pid) => {
     const holder = await until(async () => {
       const { status, body } = await get(`${baton.url}/health/ready`);
@@ -151,7 +151,7 @@ test('GET /health/ready names the process that holds back the readers, and stays
   );
 });
 
-test('a process that holds back the readers for 5 s is warned of in the log of the service and of the worker', async () => {
+test('the logs of the service and the worker warn of a process that delays the readers for 5 s', async () => {
   const lines: { name: string; pid: number; ageSeconds: number; database: string }[] = [];
   const destination = { write: (line: string) => lines.push(JSON.parse(line)) };
   const logOf = (name: string) => createLog({ name, level: 'warn', destination });
@@ -171,7 +171,7 @@ test('a process that holds back the readers for 5 s is warned of in the log of t
   await service.close();
 });
 
-test('GET /metrics keeps its counters and has a comment when the store is down', async () => {
+test('GET /metrics returns the counters and a comment when the database is down', async () => {
   const service = await baton.another({ CP_DATABASE_URL: await deadAddress() });
   const answer = await get(`${service.url}/metrics`);
   assert.equal(answer.status, 200);
@@ -181,7 +181,7 @@ test('GET /metrics keeps its counters and has a comment when the store is down',
   await service.close();
 });
 
-test('GET /openapi.json describes the service endpoints, and GET /docs is a page', async () => {
+test('GET /openapi.json describes the service endpoints, and GET /docs returns a page', async () => {
   const description = await get(`${baton.url}/openapi.json`);
   assert.equal(description.status, 200);
   assert.equal(description.body.openapi, '3.1.0');
@@ -193,7 +193,7 @@ test('GET /openapi.json describes the service endpoints, and GET /docs is a page
   assert.match(page.headers.get('content-type') ?? '', /^text\/html/);
 });
 
-test('the API is listed by what it is about, the first steps of an agent first', async () => {
+test('the API is listed by topic, beginning with the first steps of an agent', async () => {
   const { body } = await get(`${baton.url}/openapi.json`);
   const tags = body.tags.map(({ name }: { name: string }) => name);
   assert.deepEqual(tags.slice(0, 8), [
@@ -213,7 +213,7 @@ test('the API is listed by what it is about, the first steps of an agent first',
   assert.deepEqual(tags, [...new Set(used)]);
 });
 
-test('a page of a listed origin may call and read the headers that clients use; another origin may not', async () => {
+test('a page of a listed origin may call the API and read the headers that clients use; other origins may not', async () => {
   const preflight = (origin: string) =>
     fetch(`${baton.url}/api/v1/tasks`, {
       method: 'OPTIONS',
@@ -237,7 +237,7 @@ test('a page of a listed origin may call and read the headers that clients use; 
   assert.equal(unknown.headers.get('access-control-allow-origin'), 'https://console.example');
 });
 
-test('CORS is off unless CP_CORS_ORIGINS names an origin', async () => {
+test('CORS is off unless CP_CORS_ORIGINS lists an origin', async () => {
   const service = await baton.another({ CP_CORS_ORIGINS: '' });
   const answer = await get(`${service.url}/health/live`, { origin: 'https://console.example' });
   assert.equal(answer.headers.get('access-control-allow-origin'), null);

@@ -26,7 +26,7 @@ const readinessWaitMs = 3000;
 
 const undefinedTable = '42P01';
 
-/** @param headRevision the newest migration that this program knows */
+/** @param headRevision the newest migration that this program contains */
 export function createHealth(options: {
   db: Pool;
   registry: Registry;

@@ -2,7 +2,7 @@ import { sql } from '@baton/kernel/database/sql';
 
 export interface HolderRow {
   xid: number;
-  /** Null: a prepared transaction, which has no process. */
+  /** Null for a prepared transaction, which has no process. */
   pid: number | null;
   database: string | null;
   /** Null if the role may not see the transactions of others. */
@@ -10,8 +10,8 @@ export interface HolderRow {
 }
 
 /**
- * The oldest transaction of the cluster that can still write. Everybody can see the holder of the lock on its number;
- * its start is visible only to the same role and to members of pg_read_all_stats.
+ * The oldest transaction of the cluster that can still write. The holder of the lock on its number is visible to every
+ * role; its start is visible only to the same role and to members of pg_read_all_stats.
  */
 export function findHorizonHolder() {
   return sql<HolderRow>`

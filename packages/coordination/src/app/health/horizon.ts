@@ -4,7 +4,7 @@ import type { Job } from '../../service/job.ts';
 import { findHorizonHolder } from './horizon.sql.ts';
 import type { HorizonHolder } from './readiness.ts';
 
-/** The database is queried at most once in this time, however many callers there are. */
+/** The database is queried at most once in this time, whatever the number of callers. */
 const answerAgeMsMax = 1000;
 /** Commands of ordinary duration are not reported. */
 const shownSecondsMin = 1;
@@ -17,7 +17,7 @@ export class HorizonWatch {
   readonly #db: Db;
   readonly #log: Logger;
   #answer: { readonly askedAtMs: number; readonly holder: Promise<HorizonHolder | undefined> } | undefined;
-  /** When this process first saw the same transaction, if its age can't be read. */
+  /** The time when this process first saw the same transaction, if its age can't be read. */
   #seen = { xid: 0, sinceMs: 0 };
   #warned = { xid: 0, atMs: 0 };
 
@@ -26,7 +26,7 @@ export class HorizonWatch {
     this.#log = log;
   }
 
-  /** Undefined unless a transaction has delayed readers for 1 s, or when it can't be determined. */
+  /** Undefined unless a transaction has delayed readers for 1 s, or if that can't be determined. */
   holder(): Promise<HorizonHolder | undefined> {
     const now = performance.now();
     if (this.#answer === undefined || now - this.#answer.askedAtMs > answerAgeMsMax) {
@@ -62,7 +62,7 @@ export class HorizonWatch {
   }
 }
 
-/** Warns even if nobody queries the readiness of the service. */
+/** Logs the warning even if no client queries the readiness of the service. */
 export function watchHorizon({ pool, log }: { pool: Db; log: Logger }): Job {
   const watch = new HorizonWatch(pool, log);
   let nextAtMs = 0;

@@ -51,7 +51,7 @@ async function moved(work: () => Promise<unknown>): Promise<(name: string) => nu
   return (name) => (later.get(name) ?? 0) - (earlier.get(name) ?? 0);
 }
 
-/** The gauges of the store as a process reads them that has not read any yet. */
+/** The gauges of the store, read by a process that has not read any before. */
 async function freshGauges(): Promise<(name: string) => number | undefined> {
   const process = await baton.another();
   const metrics = await metricsAt(process.url);
@@ -59,7 +59,7 @@ async function freshGauges(): Promise<(name: string) => number | undefined> {
   return (name) => metrics.get(name);
 }
 
-test('http_requests_total counts every answer by method and status, refused ones and unknown methods too', async () => {
+test('http_requests_total counts every response by method and status, including refusals and unknown methods', async () => {
   const by = await moved(async () => {
     await baton.admin.get('/tasks');
     await baton.admin.get('/tasks/TASK-999999');
@@ -69,7 +69,7 @@ test('http_requests_total counts every answer by method and status, refused ones
   });
   const requests = (method: string, status: number) =>
     by(`http_requests_total{method="${method}",status="${status}"}`);
-  // The reading itself is counted with its response, so that the first of the two is seen by the second.
+  // The reading itself is counted with its response, so the second reading includes the first.
   assert.equal(requests('GET', 200), 2);
   assert.equal(requests('GET', 404), 2);
   assert.equal(requests('DELETE', 405), 1);
@@ -77,7 +77,7 @@ test('http_requests_total counts every answer by method and status, refused ones
   assert.equal(by('http_request_duration_seconds_count'), 2);
 });
 
-test('active_harness_sessions, active_claims and active_runs are what is live, and orphaned_runs what nobody ended', async () => {
+test('active_harness_sessions, active_claims and active_runs count live objects, and orphaned_runs counts runs without a live claim', async () => {
   const earlier = await freshGauges();
   const worker = await makeWorker(baton);
   const { task, run } = await makeRun(baton, worker);
@@ -95,7 +95,7 @@ test('active_harness_sessions, active_claims and active_runs are what is live, a
   assert.deepEqual(grownOf(await freshGauges()), [0, 0, 0, 0]);
 });
 
-test('claim_takeovers_total counts a dead claim that :claim, :reclaim or work:claim-next replaced, and no refused one', async () => {
+test('claim_takeovers_total counts a dead claim that :claim, :reclaim or work:claim-next replaced, but no refused one', async () => {
   const [first, second] = [await makeWorker(baton), await makeWorker(baton)];
   const reclaim = (id: string) => second.actor.post(`/claims/${id}:reclaim`, { sessionId: second.sessionId });
   const takeOver = async (how: (task: any, claim: any) => Promise<unknown>) => {
@@ -139,7 +139,7 @@ test('stale_fencing_rejections_total counts every stale_claim and run_not_active
   assert.equal(by('stale_fencing_rejections_total'), 3);
 });
 
-test('run_cancellations_total counts a cancelled run once, however often the call is sent', async () => {
+test('run_cancellations_total counts a cancelled run once, however often the call is repeated', async () => {
   const worker = await makeWorker(baton);
   const { run } = await makeRun(baton, worker);
   const cancel = () =>
@@ -151,7 +151,7 @@ test('run_cancellations_total counts a cancelled run once, however often the cal
   assert.equal(by('run_cancellations_total'), 1);
 });
 
-test('event_replay_requests_total counts pages of the journal and event_replay_events_total what they held', async () => {
+test('event_replay_requests_total counts pages of the journal, and event_replay_events_total their events', async () => {
   await journalIsStable(baton.pool);
   await done(baton.admin.get('/events?limit=2'));
   const by = await moved(async () => {
@@ -163,7 +163,7 @@ test('event_replay_requests_total counts pages of the journal and event_replay_e
   assert.equal(by('event_replay_events_total'), 2);
 });
 
-test('a process counts what it answered itself, and reads the same gauges of the store as another', async () => {
+test('a process counts its own responses, and reads the same gauges of the store as another', async () => {
   const worker = await makeWorker(baton);
   await makeRun(baton, worker);
   const [left, right] = [await baton.another(), await baton.another()];
@@ -184,21 +184,21 @@ test('a process counts what it answered itself, and reads the same gauges of the
     assert.equal(ofLeft.get(name), ofRight.get(name), name);
 });
 
-test('the gauges of the store are read once in 5 s, however many scrape', async () => {
+test('the gauges of the store are read once in 5 s, whatever the number of scrapers', async () => {
   const process = await baton.another();
   const sessions = async () => (await metricsAt(process.url)).get('active_harness_sessions') ?? Number.NaN;
   const startedAt = performance.now();
   const before = await sessions();
   await openSession(await baton.actor());
   const soon = await sessions();
-  // A machine that took 5 s for this showed no difference.
+  // A machine that takes 5 s for this would show no difference.
   if (performance.now() - startedAt < 5000) assert.equal(soon, before);
   await until(async () => (await sessions()) === before + 1, 'the next reading');
   assert.ok(performance.now() - startedAt >= 5000);
   await process.close();
 });
 
-test('no label of a metric is about a tenant, a task or a run', async () => {
+test('no label of a metric refers to a tenant, a task or a run', async () => {
   const text = await (await fetch(`${baton.url}/metrics`)).text();
   const labels = new Set([...text.matchAll(/[{,](\w+)="/g)].map(([, label]) => label));
   assert.deepEqual([...labels].toSorted(), ['le', 'method', 'status']);
@@ -227,7 +227,7 @@ longTest('an unresponsive database delays /metrics by 3 s, and a comment replace
 
 const token = 'token-of-the-scraper';
 
-test('where CP_METRICS_TOKEN is set only that bearer token reads /metrics, and it opens nothing else', async () => {
+test('if CP_METRICS_TOKEN is set, only that bearer token reads /metrics, and it gives no other access', async () => {
   keepSecret('metrics token', token);
   const process = await baton.another({ CP_METRICS_TOKEN: token });
   const read = async (path: string, authorization?: string) => {
@@ -261,7 +261,7 @@ async function startWatched(settings: Record<string, string> = {}) {
   return { worker, env, url: `http://127.0.0.1:${port}` };
 }
 
-test('the worker is watched on CP_WORKER_METRICS_PORT: metrics, live and ready, and nothing else', async () => {
+test('the worker is monitored on CP_WORKER_METRICS_PORT: metrics, live and ready, and nothing else', async () => {
   const { worker, url, env } = await startWatched();
   const metrics = await metricsAt(url);
   assert.equal(metrics.get('run_cancellations_total'), 0);
@@ -280,7 +280,7 @@ test('the worker is watched on CP_WORKER_METRICS_PORT: metrics, live and ready, 
   await assert.rejects(fetch(`${url}/health/live`));
 });
 
-test('the port of the worker requires CP_METRICS_TOKEN, and is not ready without its database', async (t) => {
+test("the worker's monitoring port requires CP_METRICS_TOKEN, and reports not ready without the database", async (t) => {
   const database = await startDatabaseProxy(baton.databaseUrl);
   const { worker, url } = await startWatched({ CP_METRICS_TOKEN: token, CP_DATABASE_URL: database.url });
   t.after(() => worker.close());

@@ -3,7 +3,7 @@ import { Timestamp } from '@baton/values/wire';
 
 const HorizonHolder = z
   .strictObject({
-    pid: z.int().nullable().meta({ description: 'Null: a prepared transaction, see pg_prepared_xacts.' }),
+    pid: z.int().nullable().meta({ description: 'Null for a prepared transaction; see pg_prepared_xacts.' }),
     ageSeconds: z.number(),
     database: z.string().nullable(),
   })
@@ -34,7 +34,7 @@ export type JournalEpoch = z.infer<typeof JournalEpoch>;
 const MemoryRest = z.strictObject({ circuitsOpen: z.int() }).meta({
   id: 'MemoryRest',
   description:
-    'The number of tenants for which the memory service has failed repeatedly and is not called now. Their contexts lack memory; nothing else depends on it.',
+    'The number of tenants for which the memory service has failed repeatedly and is not called at the moment. Their contexts lack memory; nothing else depends on it.',
 });
 
 export const Ready = z

@@ -6,10 +6,10 @@ export interface Message {
   readonly body: string;
 }
 
-/** In place of tenants: everything may have changed. */
+/** Replaces the list of tenants if everything may have changed. */
 export const everything = '*';
 
-/** A payload has less than 8000 bytes. */
+/** A payload has fewer than 8000 bytes. */
 const tenantsMax = 150;
 const bindingsMax = 100;
 
@@ -39,7 +39,7 @@ export class Announcements {
     this.#isEverything = true;
   }
 
-  /** Empties the list into the messages to send. */
+  /** Moves the pending announcements into the messages to send. */
   take(): Message[] {
     const messages = this.#bindings;
     if (this.#isEverything) messages.push({ channel: journalChannel, body: everything });

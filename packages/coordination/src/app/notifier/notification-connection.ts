@@ -8,7 +8,7 @@ export interface ConnectionOptions {
   readonly log: Logger;
   /** Called with notifications of other connections and our own; absent in a process that only sends. */
   readonly received?: ((message: Message) => void) | undefined;
-  /** The connection is open, for the first time or again; earlier notifications may have been missed. */
+  /** Called when the connection is open, for the first time or again; earlier notifications may have been missed. */
   opened(): void;
 }
 
@@ -22,9 +22,9 @@ type State =
   | { readonly name: 'closed' };
 
 const reconnectMsMin = 100;
-/** With an attempt's 3 s, streams are notified again within 5 s of the database's recovery. */
+/** With the timeout of 3 s per attempt, streams are notified again within 5 s after the database recovers. */
 const reconnectMsMax = 1000;
-/** A connection that the network drops silently is detected only by a query without a response. */
+/** If the network drops a connection silently, only a query without a response detects it. */
 const aliveEveryMs = 2000;
 const aliveAnswerMsMax = 2000;
 
@@ -35,7 +35,7 @@ export class NotificationConnection {
   readonly attempted: Promise<void>;
   readonly #aliveTimer: NodeJS.Timeout;
   #state: State = { name: 'connecting' };
-  /** When the connection was last open. */
+  /** The time at which the connection was last open. */
   #failures = 0;
 
   constructor(options: ConnectionOptions) {
@@ -64,7 +64,7 @@ export class NotificationConnection {
     }
   }
 
-  /** An attempt in progress ends by itself as soon as it gets its connection. */
+  /** An attempt in progress ends on its own as soon as it gets its connection. */
   async close(): Promise<void> {
     const before = this.#state;
     this.#state = { name: 'closed' };
@@ -99,7 +99,7 @@ export class NotificationConnection {
     await client.query(listenToChannels);
   }
 
-  /** Does nothing before the connection is open: until then a statement fails, and `#connect` tries again. */
+  /** Does nothing before the connection is open: until then statements fail, and `#connect` tries again. */
   #lose(client: Client, error: unknown): void {
     if (this.#state.name !== 'open' || this.#state.client !== client) return;
     discard(client);

@@ -2,7 +2,7 @@ import type { Statement } from '@baton/kernel/database/sql';
 
 /** The channel on which the processes of one database announce that a tenant's journal has grown. */
 export const journalChannel = 'baton_journal';
-/** The channel for changes of an identity's binding or principal. */
+/** The channel for changes to an identity's binding or principal. */
 export const bindingChannel = 'baton_bindings';
 
 /** A poll compensates for a notification lost in a crash, so its transaction need not be flushed to disk. */

@@ -18,7 +18,7 @@ const log = createLog({ name: 'test', level: 'silent' });
 const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
 
 before(async () => {
-  // Longer than any test waits: what arrives was announced.
+  // Longer than any test waits: a received event was announced.
   baton = await startCoordination({ CP_WS_POLL_INTERVAL_SECONDS: '600' });
   pool = createPool({
     url: baton.databaseUrl,
@@ -51,7 +51,7 @@ function listening() {
   return { heard, listener };
 }
 
-test('an event written through one process reaches a stream of another well under a second', async () => {
+test('an event written through one process reaches a stream of another in well under a second', async () => {
   const other = await baton.another();
   await journalIsStable(baton.pool);
   const start = (await baton.admin.get('/events?tail=1')).body.nextCursor;
@@ -66,7 +66,7 @@ test('an event written through one process reaches a stream of another well unde
     latenciesMs.push(performance.now() - startedAt);
   }
   latenciesMs.sort((left, right) => left - right);
-  // The median: beside other test files a machine can hold a single event up for a second.
+  // The median is used, because other test files may delay a single event by a second.
   if (isLongProof) assert.ok((latenciesMs[10] as number) < 300, `median ${latenciesMs[10]} ms`);
   await stream.close();
   await other.close();
@@ -96,7 +96,7 @@ test('a process whose connection for notifications is killed opens another and l
   await other.close();
 });
 
-test('many announcements become at most one NOTIFY in 10 ms, and a process ignores its own', async () => {
+test('many announcements are combined into at most one NOTIFY in 10 ms, and a process ignores its own', async () => {
   const { heard, listener } = listening();
   const [writer, reader] = [
     new Notifier({ pool, log, listener }),
@@ -117,7 +117,7 @@ test('many announcements become at most one NOTIFY in 10 ms, and a process ignor
   await sleep(50);
   const ms = performance.now() - startedAt;
   assert.ok(other.heard.length <= 3 * (ms / 10) + 1, `${other.heard.length} for ${announced} in ${ms} ms`);
-  // The service of the tests before may still announce its own tenant.
+  // The service of earlier tests may still announce its own tenant.
   assert.deepEqual(
     heard.filter((word) => word !== baton.tenantId),
     ['missed'],
@@ -125,7 +125,7 @@ test('many announcements become at most one NOTIFY in 10 ms, and a process ignor
   await Promise.all([writer.close(), reader.close(), third.close()]);
 });
 
-test('more tenants than a payload holds wake every reader; an issuer may hold any character', async () => {
+test('more tenants than fit into a payload wake every reader; an issuer may contain any character', async () => {
   const { heard, listener } = listening();
   const [writer, reader] = [new Notifier({ pool, log }), new Notifier({ pool, log, listener })];
   await until(() => heard.includes('missed'));
@@ -139,7 +139,7 @@ test('more tenants than a payload holds wake every reader; an issuer may hold an
   await Promise.all([writer.close(), reader.close()]);
 });
 
-test('what is announced while the connection is lost goes out when it is back', async () => {
+test('changes announced while the connection is lost are sent when it is open again', async () => {
   const { heard, listener } = listening();
   const [writer, reader] = [new Notifier({ pool, log }), new Notifier({ pool, log, listener })];
   await until(() => heard.includes('missed'));

@@ -33,9 +33,9 @@ export class Notifier {
   readonly #listener: Listener | undefined;
   readonly #connection: NotificationConnection;
   readonly #announcements = new Announcements();
-  /** Set from when a round is scheduled until it is sent. */
+  /** Set from the scheduling of a round until it is sent. */
   #round: NodeJS.Timeout | undefined;
-  /** On the clock of `performance.now()`. */
+  /** Measured by `performance.now()`. */
   #sentAtMs = Number.NEGATIVE_INFINITY;
   #isClosed = false;
 
@@ -97,14 +97,14 @@ export class Notifier {
       const messages = this.#announcements
         .take()
         .map(({ channel, body }) => ({ channel, body: `${this.#processId} ${body}` }));
-      // Those of a failed round may be lost, so the next round announces that everything may have changed.
+      // The announcements of a failed round may be lost, so the next round announces that everything may have changed.
       if (!(await this.#connection.send(messages))) this.#announcements.addEverything();
     }
     this.#round = undefined;
     if (this.#hasWork) this.#schedule();
   }
 
-  /** Without a connection there is nothing to do: once it is open again, a round is scheduled. */
+  /** Does nothing without a connection: a round is scheduled once it is open again. */
   get #hasWork(): boolean {
     return this.#connection.isOpen && !this.#announcements.isEmpty;
   }

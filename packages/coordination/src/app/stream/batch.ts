@@ -11,9 +11,9 @@ export interface Part {
 /** The events that a stream subscribes to: prefixes of their types; undefined for all. */
 export type TypePrefixes = readonly string[] | undefined;
 
-/** One write per event cost three times as much as one per 64 KiB. */
+/** One write per event cost three times as much as one write per 64 KiB. */
 export const partBytesMax = 64 * 1024;
-/** Joined copies are shared by all streams with the same filter. Streams with rarer filters write the single frames. */
+/** Joined copies are shared by all streams with the same filter. Streams with rarer filters write single frames. */
 const filtersMax = 16;
 
 /** The next events of a tenant, in order, for all streams that follow. */
@@ -49,12 +49,12 @@ export function messagesOf(
   return messages.filter(({ type }) => typePrefixes.some((prefix) => type.startsWith(prefix)));
 }
 
-/** Each frame by itself, without a copy. */
+/** Each frame separately, without a copy. */
 export function singleParts(messages: readonly StreamMessage[]): readonly Part[] {
   return messages.map((message) => ({ bytes: message.frame, last: message }));
 }
 
-/** Frames joined up to 64 KiB; a larger one stays by itself. */
+/** Frames joined up to 64 KiB; a larger one stays separate. */
 export function joinFrames(messages: readonly StreamMessage[]): readonly Part[] {
   const parts: Part[] = [];
   let frames: Buffer[] = [];

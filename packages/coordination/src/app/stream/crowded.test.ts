@@ -26,11 +26,11 @@ before(async () => {
 });
 after(() => baton.close());
 
-test('a tenant with many streams that read slowly through its history keeps no other tenant waiting', async () => {
+test('a tenant with many streams that read slowly through its history delays no other tenant', async () => {
   await writeEvents(baton.pool, baton.otherAdmin.tenantId, [{}]);
   await journalIsStable(baton.pool);
   const readMs = 150;
-  /** Each read of this tenant takes as long as one that skips 50,000 events does. */
+  /** Makes each read of this tenant take as long as one that skips 50,000 events. */
   const db: Db = {
     ...baton.pool,
     async rows<Row>(statement: Statement<Row>) {
@@ -46,7 +46,7 @@ test('a tenant with many streams that read slowly through its history keeps no o
     const began = performance.now();
     const one = openStream(served.url, { token: baton.otherAdmin.token });
     await Promise.race([one.received(1), one.ended.then((end) => assert.fail(JSON.stringify(end)))]);
-    // All 150 before it would take 150 * 150 ms / 4 = 5.6 s.
+    // All 150 earlier reads would take 150 * 150 ms / 4 = 5.6 s.
     assertTookLess(began, 2500);
     await one.close();
   } finally {
@@ -55,7 +55,7 @@ test('a tenant with many streams that read slowly through its history keeps no o
   }
 });
 
-/** A connection whose client reads nothing, without the buffers of a system in between. */
+/** A connection whose client reads nothing, without buffers of an operating system in between. */
 function unreadOutlet(): Outlet & { queuedBytes: number } {
   const outlet = {
     isOpen: true,
@@ -71,7 +71,7 @@ function unreadOutlet(): Outlet & { queuedBytes: number } {
   return outlet as unknown as Outlet & { queuedBytes: number };
 }
 
-test('what is queued of history for clients that do not read it counts until they have read it', async () => {
+test('queued history counts against the limit until its client has read it', async () => {
   const text = 'x'.repeat(10_000);
   await writeEvents(
     baton.pool,
@@ -105,14 +105,17 @@ test('what is queued of history for clients that do not read it counts until the
     });
     void subscriber.run();
   }
-  await until(() => outlets.every(({ queuedBytes }) => queuedBytes > 200_000), 'all have it queued');
+  await until(
+    () => outlets.every(({ queuedBytes }) => queuedBytes > 200_000),
+    'the history is queued for all',
+  );
   await sleep(100);
   const share = pageReaders.queuedBytesMax(queuedBytesMax);
   // 256 MiB for all of them.
   assert.equal(share, (256 * 1024 * 1024) / 400);
 });
 
-test('a client that pings and never reads is dropped, for it holds what is queued', async () => {
+test('a client that sends pings and never reads is disconnected, because its queue occupies memory', async () => {
   const served = await serveStreams(baton, { pingEveryMs: 300 });
   let pings: NodeJS.Timeout | undefined;
   let client: StreamClient | undefined;
@@ -133,7 +136,7 @@ test('a client that pings and never reads is dropped, for it holds what is queue
     served.stream.wake(baton.tenantId);
     await until(() => socket.writableLength > 0, 'an event is queued');
     pings = setInterval(() => ws.ping(), 100);
-    await until(() => isClosed, 'it is dropped');
+    await until(() => isClosed, 'it is disconnected');
   } finally {
     clearInterval(pings);
     client?.ws.terminate();

@@ -23,13 +23,13 @@ after(() => baton.close());
 const open = (options: StreamClientOptions = {}) =>
   openStream(baton.url, { token: reader.token, ...options });
 
-/** Where the journal ends now. */
+/** The current end of the journal. */
 async function endCursor(): Promise<string> {
   await journalIsStable(baton.pool);
   return (await reader.get('/events?tail=1')).body.nextCursor;
 }
 
-/** A change made over HTTP, so that the readers of this process are woken. */
+/** A change made over HTTP, so that the readers of this process are notified. */
 async function change(): Promise<string> {
   const made = await baton.admin.post('/tasks', { title: 'seen on the stream' });
   assert.equal(made.status, 201);
@@ -42,7 +42,7 @@ async function endsWith(options: StreamClientOptions, code: number): Promise<str
   return end.reason;
 }
 
-test('each message has the shape of a journal event, from the beginning by default', async () => {
+test('each message has the form of a journal event, from the beginning by default', async () => {
   await change();
   const client = open();
   const [first] = await client.received(1);
@@ -51,7 +51,7 @@ test('each message has the shape of a journal event, from the beginning by defau
   await client.close();
 });
 
-test('after a cursor come the events behind it, and new ones at once', async () => {
+test('after a cursor a stream sends later events, and new ones at once', async () => {
   const client = open({ query: `?after=${await endCursor()}` });
   await once(client.ws, 'open');
   let fastestMs = Number.POSITIVE_INFINITY;
@@ -62,13 +62,13 @@ test('after a cursor come the events behind it, and new ones at once', async () 
     fastestMs = Math.min(fastestMs, performance.now() - startedAt);
     assert.equal((event as unknown as { entityId: string }).entityId, taskId);
   }
-  // A busy machine can delay many of them. `notifier.test.ts` polls every 600 s, so there only a notification delivers
-  // events.
+  // A busy machine can delay many of the events. `notifier.test.ts` polls every 600 s, so there only a notification
+  // delivers events.
   if (isLongProof) assert.ok(fastestMs < 900, 'not by the poll');
   await client.close();
 });
 
-test('a stream goes on where another one ended, by the cursor of its last event', async () => {
+test('a stream continues from the end of another one, by the cursor of its last event', async () => {
   const start = await endCursor();
   const first = open({ query: `?after=${start}` });
   await change();
@@ -82,7 +82,7 @@ test('a stream goes on where another one ended, by the cursor of its last event'
   await second.close();
 });
 
-test('types filter a stream by prefix, while it catches up and while it follows; other query names are ignored', async () => {
+test('types filter a stream by prefix, for both earlier and new events; other query parameters are ignored', async () => {
   const start = await endCursor();
   await writeEvents(baton.pool, baton.tenantId, [
     { type: 'run.started' },
@@ -100,7 +100,7 @@ test('types filter a stream by prefix, while it catches up and while it follows;
   await client.close();
 });
 
-test('a sequence number as the legacy cursor is accepted', async () => {
+test('a sequence number is accepted as a legacy cursor', async () => {
   const { items } = (await reader.get('/events?tail=2')).body;
   const client = open({ query: `?after=${items[0].sequence}` });
   const [event] = await client.received(1);
@@ -108,7 +108,7 @@ test('a sequence number as the legacy cursor is accepted', async () => {
   await client.close();
 });
 
-test('a stream shows nothing of another tenant', async () => {
+test('a stream contains no event of another tenant', async () => {
   const theirs = openStream(baton.url, {
     token: baton.otherAdmin.token,
     query: `?after=${await endCursor()}`,
@@ -122,7 +122,7 @@ test('a stream shows nothing of another tenant', async () => {
   await mine.close();
 });
 
-test('the handshake is accepted and the stream closed with 4401 for a missing or wrong credential', async () => {
+test('the handshake is accepted and the stream is closed with 4401 for a missing or wrong credential', async () => {
   await endsWith({}, 4401);
   await endsWith({ token: 'nonsense' }, 4401);
   const expired = await baton.issuer.sign(
@@ -132,7 +132,7 @@ test('the handshake is accepted and the stream closed with 4401 for a missing or
   await endsWith({ token: expired }, 4401);
 });
 
-test('4403 without events.read, without a scope, and for a principal that is not active', async () => {
+test('4403 without events.read, without a scope, and for an inactive principal', async () => {
   const other = await baton.actor({ permissions: ['tasks.read'] });
   assert.equal(await endsWith({ token: other.token }, 4403), 'permission_denied');
   const unscoped = await baton.actor({ permissions: ['events.read'], scopes: ['memory:read'] });
@@ -142,7 +142,7 @@ test('4403 without events.read, without a scope, and for a principal that is not
   assert.equal(await endsWith({ token: disabled.token }, 4403), 'principal_not_active');
 });
 
-test('4400 for a bad cursor or type filter, and below deleted history', async () => {
+test('4400 for an invalid cursor or type filter, and for a cursor before the end of deleted history', async () => {
   const { token } = reader;
   assert.equal(await endsWith({ token, query: '?after=nonsense' }, 4400), 'invalid_cursor');
   assert.equal(await endsWith({ token, query: '?after=ec9_x' }, 4400), 'unsupported_cursor_version');
@@ -161,7 +161,7 @@ test('4400 for a bad cursor or type filter, and below deleted history', async ()
   await baton.pool.run(sql`update journal_floors set floor_position = 0, floor_sequence = 0`);
 });
 
-test('4400 also for a stream that is open when its place is removed from the journal', async () => {
+test('4400 also for an open stream whose position is deleted from the journal', async () => {
   const service = await baton.another();
   const client = openStream(service.url, { token: reader.token, query: `?after=${await endCursor()}` });
   await once(client.ws, 'open');
@@ -174,13 +174,13 @@ test('4400 also for a stream that is open when its place is removed from the jou
   await service.close();
 });
 
-test('4404 for a workspace that does not exist, or is of another tenant', async () => {
+test('4404 for a workspace that does not exist or belongs to another tenant', async () => {
   const { id: theirs } = await makeWorkspace(baton);
   await endsWith({ token: reader.token, query: `?workspaceId=${newId()}` }, 4404);
   await endsWith({ token: baton.otherAdmin.token, query: `?workspaceId=${theirs}` }, 4404);
 });
 
-test('4404 for a workspace out of sight, also when a stream of it is open', async () => {
+test('4404 for an invisible workspace, also when its stream is already open', async () => {
   const { id: workspaceId } = await makeWorkspace(baton);
   const person = await baton.actor({ kind: 'human', permissions: ['events.read'] });
   const options = { token: person.token, query: `?workspaceId=${workspaceId}` };
@@ -193,7 +193,7 @@ test('4404 for a workspace out of sight, also when a stream of it is open', asyn
   await endsWith(options, 4404);
 });
 
-test('1011 for an error inside, whether a stream begins or is open', async () => {
+test('1011 for an internal error, whether a stream is being opened or is open', async () => {
   const options = { token: reader.token };
   const following = openStream(baton.url, options);
   await following.received(1);
@@ -206,11 +206,11 @@ test('1011 for an error inside, whether a stream begins or is open', async () =>
   }
 });
 
-test('4400 for a workspace whose id is none', async () => {
+test('4400 for an invalid workspace id', async () => {
   await endsWith({ token: reader.token, query: '?workspaceId=x' }, 4400);
 });
 
-test('with workspaceId it shows what is filed in it and below, also what comes later', async () => {
+test('with workspaceId a stream has the events of the workspace and of those below it, including later ones', async () => {
   const { id: workspaceId } = await makeWorkspace(baton);
   const child = await makeWorkspace(baton, { parentId: workspaceId });
   const stream = open({ query: `?workspaceId=${workspaceId}` });
@@ -229,14 +229,14 @@ test('with workspaceId it shows what is filed in it and below, also what comes l
   await stream.close();
 });
 
-test('4503 when the keys of identity cannot be had', async () => {
+test('4503 when the keys of identity are unavailable', async () => {
   const service = await baton.another({ CP_IAM_JWKS_URL: 'http://127.0.0.1:1/none' });
   const end = await openStream(service.url, { token: reader.token }).ended;
   assert.deepEqual(end, { code: 4503, reason: 'verification_unavailable' });
   await service.close();
 });
 
-test('checks come in the order credential, cursor and types, permission, workspace', async () => {
+test('checks are made in the order credential, cursor and types, permission, workspace', async () => {
   const other = await baton.actor({ permissions: ['tasks.read'] });
   const wrongAll = `?after=nonsense&workspaceId=${newId()}`;
   await endsWith({ query: wrongAll }, 4401);
@@ -244,7 +244,7 @@ test('checks come in the order credential, cursor and types, permission, workspa
   await endsWith({ token: other.token, query: `?workspaceId=${newId()}` }, 4403);
 });
 
-test('a browser gives its token as a second sub-protocol and is answered with baton', async () => {
+test('a browser sends its token as a second sub-protocol, and the response selects the sub-protocol baton', async () => {
   const client = openStream(baton.url, { protocols: ['baton', `bearer.${reader.token}`] });
   await client.received(1);
   assert.equal(client.ws.protocol, 'baton');
@@ -259,7 +259,7 @@ test('a browser gives its token as a second sub-protocol and is answered with ba
 test('a token that expires while the stream is open closes it with 4401', async () => {
   const shortLived = await baton.issuer.sign(
     { sub: reader.iamPrincipalId, tenant_id: reader.tenantId, scope: ['control-plane:read'] },
-    // dead within the leeway of 5 s, so that the test is short
+    // expired but within the leeway of 5 s, so that the test is short
     { lifeSeconds: -3 },
   );
   const client = openStream(baton.url, { token: shortLived, query: `?after=${await endCursor()}` });
@@ -269,7 +269,7 @@ test('a token that expires while the stream is open closes it with 4401', async 
   assertTookLess(startedAt, 5000);
 });
 
-test('a binding that is revoked closes its streams at once, in this process and in others', async () => {
+test('a revoked binding closes its streams at once, in this process and in others', async () => {
   const slowPoll = { CP_WS_POLL_INTERVAL_SECONDS: '600' };
   const [here, there] = [await baton.another(slowPoll), await baton.another(slowPoll)];
   const actor = await baton.actor({ permissions: ['events.read'] });
@@ -304,7 +304,7 @@ test('a credential that now belongs to another principal ends the stream within 
   await service.close();
 });
 
-test('a lost right that nobody announced ends the stream within the poll interval: 4403', async () => {
+test('a lost right without a notification ends the stream within the poll interval: 4403', async () => {
   const service = await baton.another({ CP_IAM_BINDING_CACHE_TTL_SECONDS: '0' });
   const actor = await baton.actor({ permissions: ['events.read'] });
   const stream = openStream(service.url, { token: actor.token });
@@ -315,7 +315,7 @@ test('a lost right that nobody announced ends the stream within the poll interva
   await service.close();
 });
 
-test('what a client sends is ignored; a large frame ends the stream', async () => {
+test('frames from a client are ignored; a large frame ends the stream', async () => {
   const client = open({ query: `?after=${await endCursor()}` });
   await once(client.ws, 'open');
   client.ws.send('hello');
@@ -326,7 +326,7 @@ test('what a client sends is ignored; a large frame ends the stream', async () =
   assert.equal((await client.ended).code, 1009);
 });
 
-test('CP_MAX_WS_PER_PRINCIPAL bounds the open streams of one principal', async () => {
+test('CP_MAX_WS_PER_PRINCIPAL limits the open streams of one principal', async () => {
   const service = await baton.another({ CP_MAX_WS_PER_PRINCIPAL: '2' });
   const options = { token: reader.token, query: `?after=${await endCursor()}` };
   const [first, second] = [openStream(service.url, options), openStream(service.url, options)];
@@ -342,7 +342,7 @@ test('CP_MAX_WS_PER_PRINCIPAL bounds the open streams of one principal', async (
   await service.close();
 });
 
-test('without a setting one principal has 500 open streams, and others find room beside them', async () => {
+test('by default one principal may have 500 open streams, while other principals can still open streams', async () => {
   const busy = await baton.actor({ permissions: ['events.read'] });
   const query = `?after=${await endCursor()}`;
   const openAs = ({ token }: Actor) => openStream(baton.url, { token, query });
@@ -355,7 +355,7 @@ test('without a setting one principal has 500 open streams, and others find room
   await Promise.all([...clients, other].map((client) => client.close()));
 });
 
-test('CP_MAX_WS_PER_PROCESS bounds the open streams of a process: above it, 1013', async () => {
+test('CP_MAX_WS_PER_PROCESS limits the open streams of a process: further ones get 1013', async () => {
   const service = await baton.another({ CP_MAX_WS_PER_PROCESS: '2' });
   const options = { token: reader.token, query: `?after=${await endCursor()}` };
   const [first, second] = [openStream(service.url, options), openStream(service.url, options)];
@@ -370,7 +370,7 @@ test('CP_MAX_WS_PER_PROCESS bounds the open streams of a process: above it, 1013
   await service.close();
 });
 
-test('a stop ends every stream with 1001 and does not wait for clients that hang', async () => {
+test('a shutdown ends every stream with 1001 and does not wait for unresponsive clients', async () => {
   const service = await baton.another();
   const client = openStream(service.url, { token: reader.token });
   await client.received(1);
@@ -383,7 +383,7 @@ test('a stop ends every stream with 1001 and does not wait for clients that hang
   assert.equal((await client.ended).code, 1001);
 });
 
-test('an upgrade on another path is 404, and so is a plain request to the stream', async () => {
+test('an upgrade on another path returns 404, and so does a plain request to the stream', async () => {
   const upgrade = request(`${baton.url}/api/v1/other`, {
     headers: {
       connection: 'upgrade',
@@ -398,7 +398,7 @@ test('an upgrade on another path is 404, and so is a plain request to the stream
   assert.equal((await reader.get('/events/ws')).status, 404);
 });
 
-test('a handshake without the headers of a WebSocket is answered with 400', async () => {
+test('a handshake without the headers of a WebSocket gets 400', async () => {
   const socket = connect(Number(new URL(baton.url).port), '127.0.0.1');
   await once(socket, 'connect');
   socket.write(

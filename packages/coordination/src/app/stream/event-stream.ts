@@ -37,7 +37,7 @@ export interface EventStreamOptions {
 /** Frames from clients are ignored; a larger frame ends the stream. */
 const clientFrameBytesMax = 4096;
 const pingEveryMsDefault = 15_000;
-/** How long a client may take to confirm the close of its stream, also of a refused one. */
+/** The time in which a client must confirm the close of its stream, or of a refused one. */
 const closingMsMax = 2000;
 /** Refused streams whose clients haven't closed yet; beyond this number, handshakes are rejected. */
 const refusedMax = 1000;
@@ -58,7 +58,7 @@ export class EventStream {
   readonly #options: EventStreamOptions;
   readonly #server = new WebSocketServer(serverOptions);
   readonly #tails: Tails;
-  /** Every accepted connection, also one that is not admitted yet or was refused. */
+  /** Every accepted connection, including one that is not admitted yet or was refused. */
   readonly #outlets = new Set<Outlet>();
   readonly #registry = new StreamRegistry();
   readonly #pageReaders = new PageReaders();
@@ -166,7 +166,7 @@ export class EventStream {
     await subscriber.run();
   }
 
-  /** Checks the rights of one credential, and how much of the tree its principal sees. */
+  /** Checks the rights of one credential, and the part of the tree that its principal sees. */
   async #check({ credential, caller: before, subscribers }: CredentialStreams): Promise<void> {
     const { db, authenticator } = this.#options;
     try {
@@ -186,14 +186,14 @@ export class EventStream {
     return authorizeReader === undefined ? Promise.resolve(caller) : authorizeReader(caller, workspaceId);
   }
 
-  /** Once for the whole journal, and once for each workspace of the streams. */
+  /** Checked once for the whole journal, and once for each workspace of the streams. */
   async #requireEventsRead(caller: Caller, subscribers: Iterable<Subscriber>): Promise<void> {
     if (this.#options.authorizeReader === undefined) return requireEventsRead(caller);
     for (const workspaceId of new Set([...subscribers].map((subscriber) => subscriber.workspaceId)))
       requireEventsRead(await this.#authorize(caller, workspaceId));
   }
 
-  /** Ends streams whose workspace their person can no longer see. */
+  /** Ends streams whose workspace is no longer visible to their person. */
   async #requireWorkspaces(caller: Caller, subscribers: Iterable<Subscriber>): Promise<void> {
     const { db } = this.#options;
     for (const subscriber of subscribers) {
@@ -207,7 +207,8 @@ export class EventStream {
 }
 
 /**
- * A stream sends the journal of the tenant that it was opened for, so its credential must still be that principal's.
+ * A stream sends the journal of the tenant that it was opened for, so its credential must still belong to the same
+ * principal.
  * @throws Refusal `invalid_credentials`
  */
 function requireSamePrincipal(now: Caller, before: Caller): void {

@@ -26,7 +26,7 @@ export function credentialOf({ headers }: IncomingMessage): string {
 }
 
 export interface StreamRequest {
-  /** Undefined: from the oldest event that still exists. */
+  /** If undefined, the stream starts from the oldest event that still exists. */
   readonly after: JournalCursor | undefined;
   readonly typePrefixes: readonly string[] | undefined;
   readonly workspaceId: string | undefined;

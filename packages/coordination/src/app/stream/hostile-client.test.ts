@@ -25,7 +25,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-/** The streams to close, however a test ends. */
+/** The streams to close when a test ends, whatever its result. */
 async function serving(options: ServeOptions, work: (served: ServedStreams) => Promise<void>): Promise<void> {
   const served = await serveStreams(baton, options);
   try {
@@ -43,10 +43,10 @@ async function openAtEnd({ url }: ServedStreams): Promise<StreamClient> {
   return client;
 }
 
-/** The bytes that the service has taken from a client. */
+/** The number of bytes that the service has read from a client. */
 const takenFrom = (socket: Socket | undefined) => socket?.bytesRead ?? 0;
 
-test('a client that sends pings and reads nothing fills no memory with pongs', async () => {
+test('pongs for a client that sends pings and reads nothing do not fill the memory', async () => {
   await serving({}, async (served) => {
     const client = await openAtEnd(served);
     const socket = served.sockets.at(-1) as Socket;
@@ -54,7 +54,7 @@ test('a client that sends pings and reads nothing fills no memory with pongs', a
     client.ws.on('pong', () => (pongs += 1));
     client.ws.ping('x');
     await until(() => pongs === 1);
-    // All that is written goes nowhere, as for a client whose window is closed.
+    // Writes are discarded, as for a client whose window is closed.
     socket.cork();
     for (let n = 0; n < 20_000; n += 1) client.ws.ping(Buffer.alloc(125));
     const quiet = takenFrom(socket);
@@ -66,7 +66,7 @@ test('a client that sends pings and reads nothing fills no memory with pongs', a
   });
 });
 
-test('a client that sends frames without end is read at most so fast, and still gets its events', async () => {
+test('frames of a client that sends without end are read at a limited rate, and the client still gets its events', async () => {
   await serving({}, async (served) => {
     const client = await openAtEnd(served);
     const socket = served.sockets.at(-1) as Socket;
@@ -87,17 +87,17 @@ test('a client that sends frames without end is read at most so fast, and still 
     const framesPerSecond = (takenFrom(socket) - before) / frame.length / seconds;
     sending = false;
     await flood;
-    // 100 frames, and what one read of the socket held beyond them.
+    // 100 frames, and the bytes that one read of the socket contained beyond them.
     assert.ok(framesPerSecond < 400, `${framesPerSecond.toFixed(0)} frames a second were read`);
     client.ws.terminate();
   });
 });
 
-test('a client behind a proxy that takes everything, but never answers a ping, is dropped', async () => {
+test('a client behind a proxy that reads everything but never responds to a ping is disconnected', async () => {
   await serving({ pingEveryMs: 300 }, async (served) => {
     const client = await openAtEnd(served);
     const socket = served.sockets.at(-1) as Socket;
-    // Its machine is down; the proxy in between reads on and keeps the connection.
+    // Its machine is down; the proxy in between continues to read and keeps the connection open.
     (
       client.ws as unknown as { _receiver: { removeAllListeners(name: string): void } }
     )._receiver.removeAllListeners('ping');
@@ -106,7 +106,7 @@ test('a client behind a proxy that takes everything, but never answers a ping, i
   });
 });
 
-test('a slow client holds no page in memory: what it can not take is read again later', async () => {
+test('pages for a slow client are not kept in memory: what it cannot receive is read again later', async () => {
   const text = 'x'.repeat(20_000);
   await serving({}, async (served) => {
     await journalIsStable(baton.pool);
@@ -137,14 +137,14 @@ test('a slow client holds no page in memory: what it can not take is read again 
   });
 });
 
-test('a right that is lost while a stream is let in ends it at once, not at the next look', async () => {
+test('a right that is lost while a stream is being opened ends it at once, not at the next check', async () => {
   let judged = 0;
   const judge: ServeOptions['judge'] = (real, stream) => ({
     async enter(credential) {
       judged += 1;
       if (judged > 1) return fail('invalid_credentials');
       const caller = await real.enter(credential);
-      // Announced after the authorization and before the stream is known.
+      // Announced after the authorization and before the stream is registered.
       stream().checkAgain(reader.iamPrincipalId);
       return caller;
     },
@@ -152,7 +152,7 @@ test('a right that is lost while a stream is let in ends it at once, not at the 
   await serving({ judge }, async ({ url }) => {
     const began = performance.now();
     assert.equal((await openStream(url, { token: reader.token }).ended).code, 4401);
-    // The next poll is after 600 s.
+    // The next poll takes place after 600 s.
     assertTookLess(began, 20_000);
   });
 });

@@ -6,13 +6,12 @@ import type { StreamMessage } from './message.ts';
 const messagesMax = 600;
 
 /**
- * The newest messages of a tenant, for streams that reach the end a little later: they need not read the database
- * again.
+ * The newest messages of a tenant, so that streams that reach the end slightly later need not read the database again.
  */
 export class KeptMessages {
   #messages: StreamMessage[] = [];
   #bytes = 0;
-  /** It has everything from here to `through`. */
+  /** It has all events from here to `through`. */
   #from: JournalPosition;
   #through: JournalPosition;
 

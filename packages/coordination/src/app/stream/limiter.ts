@@ -4,7 +4,7 @@
  */
 export class Limiter {
   readonly #runningMax: number;
-  /** Only keys with a queue; the next turn is that of the first key. */
+  /** Only keys with a queue; the first key has the next turn. */
   readonly #lines = new Map<string, Line>();
   #running = 0;
 

@@ -24,7 +24,7 @@ test('a frame has the length of its text in 7, 16 or 64 bits, in bytes and not i
   assert.equal(textFrame('é€').subarray(2).toString(), 'é€');
 });
 
-test('frames are joined up to 64 KiB, whole and in order, and a larger one stays by itself', () => {
+test('frames are joined up to 64 KiB, whole and in order, and a larger one stays separate', () => {
   const messages = [
     ...Array.from({ length: 1000 }, (_, n) => message(n + 1)),
     message(1001, 200_000),
@@ -40,7 +40,7 @@ test('frames are joined up to 64 KiB, whole and in order, and a larger one stays
   assert.ok(parts.length < 6);
 });
 
-test('each filter gets its own events of a batch, also when there are more filters than copies are kept for', () => {
+test('each filter gets its own events of a batch, even if there are more filters than cached copies', () => {
   const types = Array.from({ length: 40 }, (_, n) => `type${String(n).padStart(2, '0')}.x`);
   const messages = types.map((type, n) => message(n + 1, 100, type));
   const batch = new Batch(messages, { position: 8, sequence: 0 });
@@ -48,10 +48,10 @@ test('each filter gets its own events of a batch, also when there are more filte
     const parts = batch.parts([type]);
     assert.deepEqual(Buffer.concat(parts.map(({ bytes }) => bytes)), messages[n]?.frame);
   }
-  assert.equal(batch.parts(undefined), batch.parts(undefined), 'made once for all');
+  assert.equal(batch.parts(undefined), batch.parts(undefined), 'created once for all');
 });
 
-test('kept messages are bounded in number and in bytes, and have the position from which they are complete', () => {
+test('kept messages are limited in number and bytes, and record the position from which they are complete', () => {
   const kept = new KeptMessages({ position: 7, sequence: 0 });
   const batch = (from: number, count: number, bytes = 100) =>
     new Batch(

@@ -1,7 +1,7 @@
 import type { JournalPosition } from '../../ledger/journal/cursor.ts';
 import { type EventRow, eventOf } from '../../ledger/journal/event.ts';
 
-/** An event on its way to streams, encoded once for all of them. */
+/** An event to be sent to streams, encoded once for all of them. */
 export interface StreamMessage extends JournalPosition {
   readonly type: string;
   /** The whole frame, including its header, as written to each socket. */

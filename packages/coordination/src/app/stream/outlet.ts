@@ -2,9 +2,12 @@ import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import type { StreamEnd } from './close-codes.ts';
 
-/** The bytes that a client may send per second: it has no reason to send any, and the rest remains in its own buffers. */
+/**
+ * The number of bytes that a client may send per second: it has no reason to send any, and the rest remains in its own
+ * buffers.
+ */
 const clientFramesPerSecondMax = 100;
-/** Without a limit, a client that sends pings and reads nothing would fill our memory with pongs. */
+/** Without a limit, a client that sends pings and reads nothing would fill the memory with pongs. */
 const pongQueuedBytesMax = 16 * 1024;
 const silentPingsMax = 2;
 /** A client that sends but doesn't read its queue occupies memory needlessly. */
@@ -29,12 +32,12 @@ export class Outlet {
     return this.#ws.readyState === this.#ws.OPEN;
   }
 
-  /** The bytes that the client has not read yet. */
+  /** The number of bytes that the client has not read yet. */
   get queuedBytes(): number {
     return this.#socket.writableLength;
   }
 
-  /** @param bytes whole frames. Does nothing once the stream is closing: nothing may follow the close frame */
+  /** Writes whole frames; does nothing once the stream is closing, because no frame may follow the close frame. */
   write(bytes: Buffer): void {
     if (this.isOpen) this.#socket.write(bytes);
   }
@@ -76,7 +79,7 @@ export class Outlet {
   }
 }
 
-/** Drops what the client sends, and stops reading for the rest of the second when it is too much. */
+/** Discards data that the client sends, and stops reading for the rest of the second if it exceeds the limit. */
 function boundClientFrames(ws: WebSocket, socket: Duplex): void {
   let [frames, secondBegan] = [0, 0];
   const count = () => {

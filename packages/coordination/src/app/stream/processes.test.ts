@@ -25,7 +25,7 @@ const processes: ServiceProcess[] = [];
 before(async () => {
   baton = await startCoordination();
   reader = await baton.actor({ permissions: ['events.read'] });
-  // Longer than any test waits: what arrives was announced.
+  // Longer than any test waits: a received event was announced.
   const env = { ...baton.env, CP_WS_POLL_INTERVAL_SECONDS: '600' };
   processes.push(
     ...(await Promise.all([
@@ -51,7 +51,7 @@ async function openAtEnd(url: string, actor = reader): Promise<StreamClient> {
 }
 
 async function makeTask(url: string): Promise<string> {
-  const sent = { token: baton.admin.token, body: { title: 'seen at every process' } };
+  const sent = { token: baton.admin.token, body: { title: 'received from every process' } };
   const { status, body } = await sendRequest(`${url}/api/v1/tasks`, 'POST', sent);
   assert.equal(status, 201);
   return body.id;
@@ -60,7 +60,7 @@ async function makeTask(url: string): Promise<string> {
 const entitiesOf = ({ events }: StreamClient) =>
   events.map((event) => (event as unknown as { entityId: string }).entityId);
 
-test('what each process of the API writes reaches the sockets of all, in one order', async () => {
+test('events of each process of the API reach the sockets of all processes, in one order', async () => {
   const streams = [await openAtEnd(apiAt(0)), await openAtEnd(apiAt(1))];
   const made: string[] = [];
   for (let n = 0; n < 20; n += 1) made.push(await makeTask(apiAt(n % 2)));
@@ -71,7 +71,7 @@ test('what each process of the API writes reaches the sockets of all, in one ord
   }
 });
 
-test('what the worker writes reaches the sockets of all', async () => {
+test('events of the worker reach the sockets of all processes', async () => {
   const streams = [await openAtEnd(apiAt(0)), await openAtEnd(apiAt(1))];
   const sessionId = newId();
   await baton.pool.run(sql`
@@ -84,7 +84,7 @@ test('what the worker writes reaches the sockets of all', async () => {
   }
 });
 
-test('a process whose connection for notifications is killed, and can not be opened again, finds events by its poll', async () => {
+test('a process whose connection for notifications is killed, and cannot be opened again, finds events by polling', async () => {
   const proxy = await startDatabaseProxy(baton.databaseUrl);
   const service = await baton.another({
     CP_DATABASE_LISTEN_URL: proxy.url,
@@ -102,7 +102,7 @@ test('a process whose connection for notifications is killed, and can not be ope
   // Its poll may have delivered the first event before the connection for notifications was open.
   await until(
     async () => (await listeners()) === 4,
-    'the connections of this service, of the first one and of both processes',
+    'the connections of this service, of the first process and of both others',
   );
   const killed = proxy.cut();
   await baton.pool.rows(sql`
@@ -113,12 +113,12 @@ test('a process whose connection for notifications is killed, and can not be ope
   const began = performance.now();
   await makeTask(apiAt(0));
   await stream.received(2);
-  assertTookLess(began, 15_000, 'an event that is polled for every 5 s');
+  assertTookLess(began, 15_000, 'an event that is found by polling every 5 s');
   await stream.close();
   await service.close();
 });
 
-test('a process that is killed leaves its clients a cursor with which they go on at another', async () => {
+test('a killed process leaves its clients a cursor with which they continue at another process', async () => {
   const victim = await startProcess('serve', baton.env);
   const first = await openAtEnd(victim.url);
   await makeTask(victim.url);

@@ -9,7 +9,9 @@ export interface RecheckOptions {
 }
 
 const tickMs = 25;
-/** Each may read its binding: more at once would only wait for connections, or be refused when the queue is full. */
+/**
+ * Each check may read a binding: more at once would only wait for connections, or be refused when the queue is full.
+ */
 const underWayMax = 250;
 /** Finish a little early, so that a busy moment doesn't delay a check. */
 const roundShare = 0.8;
@@ -22,9 +24,9 @@ const roundShare = 0.8;
 export class Rechecks {
   readonly #options: RecheckOptions;
   readonly #timer: NodeJS.Timeout;
-  /** The number that may be checked now, to finish all of them in time. */
+  /** The number of checks that may start now, to finish all of them in time. */
   #allowed = 0;
-  /** The number to check as fast as the store responds. */
+  /** The number of checks to run as fast as the store responds. */
   #urgent = 0;
   #underWay = 0;
 

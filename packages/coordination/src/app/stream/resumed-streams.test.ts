@@ -28,7 +28,7 @@ const write = (count: number) =>
     Array.from({ length: count }, () => ({})),
   );
 
-test('a client that resumes by its cursor gets each event once, in order, through processes that end', async () => {
+test('a client that resumes by its cursor gets each event once and in order, even though processes end', async () => {
   const ids: string[] = [];
   let service = await baton.another();
   const client = openResumingStream({
@@ -40,7 +40,7 @@ test('a client that resumes by its cursor gets each event once, in order, throug
   const expected: string[] = [];
   for (let round = 0; round < 3; round += 1) {
     expected.push(...(await write(250)));
-    // One of this round's: the client has found the process that ends next.
+    // One event of this round: the client is connected to the process that ends next.
     await until(() => ids.length > expected.length - 250);
     const next = await baton.another();
     await service.close();
@@ -54,7 +54,7 @@ test('a client that resumes by its cursor gets each event once, in order, throug
   await service.close();
 });
 
-test('it takes a new token when its own has expired, and fails when its right is lost', async () => {
+test('a client uses a new token after its own has expired, and fails after its right is lost', async () => {
   const service = await baton.another({ CP_IAM_BINDING_CACHE_TTL_SECONDS: '0' });
   const actor = await baton.actor({ permissions: ['events.read'] });
   const expired = await baton.issuer.sign(
@@ -79,7 +79,7 @@ test('it takes a new token when its own has expired, and fails when its right is
   await service.close();
 });
 
-test('from a cursor of another history it goes on where that one and this one part', async () => {
+test('with a cursor of another history a client continues from the point where the histories diverge', async () => {
   const kept = await endCursor();
   const expected = await write(1);
   const { position, sequence } = parseCursor(await endCursor()) as JournalPosition;

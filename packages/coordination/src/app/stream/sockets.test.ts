@@ -1,4 +1,4 @@
-// Many sockets of several tenants in one process. The long proof opens some hundreds; `npm run sockets` opens 10,000
+// Many sockets of several tenants in one process. The long proof opens a few hundred; `npm run sockets` opens 10,000
 // and prints the cost of each.
 
 import assert from 'node:assert/strict';
@@ -22,7 +22,7 @@ import { foundTenant } from '../bootstrap/found-tenant.ts';
 
 const sockets = Number(process.env.BATON_TEST_SOCKETS ?? byDepth(80, 400));
 const isLarge = sockets >= 5000;
-/** Above what may wait for its binding to be read, so that they can't all be read at once. */
+/** More than the number of queued reads of bindings, so that they can't all be read at once. */
 const identities = isLarge ? 2500 : 40;
 const crowdProcesses = 2;
 const tenants = 4;
@@ -34,7 +34,7 @@ interface Tenant {
   readonly tenantId: string;
   readonly writer: Actor;
   readonly readers: readonly Actor[];
-  /** Where its sockets begin. */
+  /** The position from which its sockets begin. */
   readonly after: string;
 }
 
@@ -162,7 +162,7 @@ test(`${sockets} sockets of ${tenants} tenants are open in one process`, async (
   assert.equal((await crowd.look()).open, sockets);
 });
 
-test('all of them get each event once, in order', async () => {
+test('all sockets get each event once, in order', async () => {
   const [before, began] = [costs(), performance.now()];
   await write();
   await allHaveAll();
@@ -173,7 +173,7 @@ test('all of them get each event once, in order', async () => {
   report(`processor time to deliver: ${((spent * 1e6) / delivered).toFixed(1)} us per event and socket`);
 });
 
-test('none of them ends while it is idle, nor when the connection for notifications is lost and all rights are read again', async () => {
+test('no socket ends while it is idle, nor when the connection for notifications is lost and all rights are read again', async () => {
   const before = costs();
   await sleep(idleMs);
   const spent = costs().seconds - before.seconds;
@@ -190,7 +190,7 @@ test('none of them ends while it is idle, nor when the connection for notificati
   report(`memory afterwards: ${(costs().bytes / 1024 / 1024).toFixed(0)} MiB in all`);
 });
 
-test('a stop of the process ends each of them with 1001', async () => {
+test('a shutdown of the process ends each socket with 1001', async () => {
   const began = performance.now();
   await service.stop();
   await until(async () => (await crowd.look()).open === 0, 'the end of all');

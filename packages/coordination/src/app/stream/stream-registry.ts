@@ -18,7 +18,7 @@ export class StreamRegistry {
     return this.#byCredential.size;
   }
 
-  /** Rotates: returns the streams returned longest ago; new ones are first, in the order of arrival. */
+  /** Rotates: returns the least recently returned streams; new ones are first, in the order of arrival. */
   next(): CredentialStreams | undefined {
     const next = this.#byCredential.values().next().value;
     if (next === undefined) return undefined;

@@ -30,7 +30,7 @@ after(async () => {
 
 const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
 const textBytes = 20_000;
-/** More events than a stream's queue and the socket buffers hold. */
+/** More events than fit into a stream's queue and the socket buffers. */
 const many = byDepth(500, 1000);
 
 async function write(count: number): Promise<string[]> {
@@ -46,7 +46,7 @@ async function write(count: number): Promise<string[]> {
 }
 
 for (const isFollowing of [true, false])
-  test(`a client that stops reading while it ${isFollowing ? 'follows' : 'catches up'} has a bounded number of bytes queued, and gets everything in order later`, async () => {
+  test(`a client that stops reading while it ${isFollowing ? 'follows' : 'catches up'} has a bounded queue, and gets everything in order later`, async () => {
     await journalIsStable(baton.pool);
     const start = (await reader.get('/events?tail=1')).body.nextCursor;
     const early = isFollowing ? [] : await write(many);
@@ -60,12 +60,12 @@ for (const isFollowing of [true, false])
 
     const late = await write(many);
     let mostBytes = 0;
-    // A loaded machine may take seconds until the first bytes are queued; pings are farther apart.
+    // On a busy machine the first bytes may take seconds to be queued; the interval of pings is longer.
     for (let n = 0; n < 30 || (n < 1000 && mostBytes === 0); n += 1) {
       mostBytes = Math.max(mostBytes, serverSocket.writableLength);
       await sleep(10);
     }
-    assert.ok(mostBytes > textBytes, 'something is queued');
+    assert.ok(mostBytes > textBytes, 'the queue is not empty');
     assert.ok(mostBytes < queuedBytesMax + partBytesMax, `${mostBytes} bytes are queued`);
     const expected = [...early, ...late];
     await quick.received(expected.length);
@@ -102,7 +102,7 @@ test('many streams opened at once all get every event', async () => {
   await Promise.all(clients.map((client) => client.close()));
 });
 
-test('the shared reader, left by its last stream, starts again for the next one', async () => {
+test('the shared reader starts again for the next stream after its last one has left', async () => {
   for (let round = 0; round < 5; round += 1) {
     await journalIsStable(baton.pool);
     const start = (await reader.get('/events?tail=1')).body.nextCursor;
@@ -124,7 +124,7 @@ test('the shared reader, left by its last stream, starts again for the next one'
   }
 });
 
-test('a client that neither answers nor reads is dropped; one that only reads stays', async () => {
+test('a client that neither responds nor reads is disconnected; one that only reads stays', async () => {
   const pingEveryMs = 500;
   const { url, sockets, close } = await serveStreams(baton, { pingEveryMs });
   await journalIsStable(baton.pool);

@@ -25,9 +25,9 @@ export interface SubscriberOptions {
   refusedCursor(): void;
 }
 
-/** The most that may be queued in memory for one slow client; beyond it, no more is read for it. */
+/** The maximum number of bytes queued in memory for one slow client; beyond it, no more is read for it. */
 export const queuedBytesMax = 1024 * 1024;
-/** The least that is read again for a client that took less than a page. */
+/** The minimum that is read again for a client that received less than a page. */
 const pageMin = 8;
 
 /**
@@ -41,7 +41,7 @@ export class Subscriber implements Follower {
   readonly #options: SubscriberOptions;
   #cursor: JournalCursor | undefined;
   #isFollowing = false;
-  /** Whether it shows a part of the tree of workspaces only. */
+  /** Whether it shows only a part of the tree of workspaces. */
   #isNarrow = false;
 
   constructor(options: SubscriberOptions) {
@@ -78,7 +78,7 @@ export class Subscriber implements Follower {
     this.end(end);
   }
 
-  /** Reads how much of the tree its principal sees now; after a change, events are read from the store again. */
+  /** Reads which part of the tree its principal sees now; after a change, events are read from the store again. */
   see(viewerId: string | null): void {
     const isNarrow = this.#options.workspaceId !== undefined || viewerId !== null;
     if (isNarrow === this.#isNarrow) return;
@@ -123,13 +123,14 @@ export class Subscriber implements Follower {
       }
       limit = batchMax;
       this.#cursor = page.end;
-      // The queued part of a page is this client's own copy: it counts among those of the readers until it is sent.
+      // The queued part of a page is this client's own copy: it counts against the limit of the page readers until it
+      // is sent.
       if (page.hasMore || outlet.queuedBytes > queuedBytesMin) continue;
       if (this.#follow(page.end)) return;
     }
   }
 
-  /** Saves reading a page if the shared reader still has everything after the cursor. */
+  /** Avoids reading a page if the shared reader still has all events after the cursor. */
   async #followFromMemory(): Promise<boolean> {
     const { db, caller, tail, pageReaders, workspaceId } = this.#options;
     const cursor = this.#cursor;
@@ -142,7 +143,7 @@ export class Subscriber implements Follower {
 
   #follow(at: JournalPosition): boolean {
     if (!this.#options.outlet.isOpen) return false;
-    // Set first: `follow` delivers the shared reader's kept messages, which may already be too much for this client.
+    // Set first: `follow` delivers the shared reader's kept messages, which may already exceed this client's limit.
     this.#isFollowing = true;
     if (this.#options.tail.follow(this, at)) return true;
     this.#isFollowing = false;
@@ -164,7 +165,7 @@ export class Subscriber implements Follower {
     return { messages: rows.map(messageOf), hasMore, end };
   }
 
-  /** @returns false when the client has too much queued; the cursor is then after the last sent event */
+  /** @returns false if the client's queue is full; the cursor is then after the last sent event */
   #sendAll(parts: readonly Part[], bytesMax: number): boolean {
     const { outlet } = this.#options;
     let isAllSent = true;

@@ -8,12 +8,12 @@ interface Used {
   streams: number;
 }
 
-/** The most that all shared readers of a process may keep, in frames. */
+/** The maximum number of bytes of frames that all shared readers of a process may keep. */
 const keptBytesTotal = 128 * 1024 * 1024;
 const keptBytesMax = 4 * 1024 * 1024;
 /**
  * The pause between two reads of a busy tenant. Under other load the median delay was 5 ms, and 16 ms with a pause of
- * 10; with many busy tenants a process does 1,000 of these reads a second at most.
+ * 10; with many busy tenants a process does at most 1,000 of these reads per second.
  */
 const readPauseMs = 5;
 const readPauseMsMax = 200;
@@ -35,7 +35,7 @@ export class Tails {
     for (const { tail } of this.#used.values()) tail.wake();
   }
 
-  /** For one more stream of the tenant, which calls `leave` when it ends. */
+  /** Adds a stream of the tenant, which calls `leave` when it ends. */
   enter(tenantId: string): TenantTail {
     const used = this.#used.get(tenantId) ?? { tail: this.#make(tenantId), streams: 0 };
     used.streams += 1;

@@ -12,7 +12,7 @@ import { messageOf } from './message.ts';
 export interface Follower {
   /** Gets all events up to the end of the batch, in order; it may already have some of them. */
   deliver(batch: Batch): void;
-  /** The journal can't be read on from its position. */
+  /** The journal can no longer be read from its position. */
   fail(error: unknown): void;
 }
 
@@ -22,7 +22,7 @@ export interface TailOptions {
   readonly log: Logger;
   /** The interval of polls without a notification. */
   readonly pollMs: number;
-  /** The most that it may keep in memory now. */
+  /** Returns the maximum number of bytes that it may keep in memory at the moment. */
   keptBytesMax(): number;
   /** Notifications within this time share one read. */
   readPauseMs(): number;
@@ -32,12 +32,12 @@ export const batchMax = 200;
 const heldBackPauseMsMin = 5;
 const heldBackPauseMsMax = 200;
 const failedPauseMs = 1000;
-/** Writing to 10,000 sockets takes 100 ms: the process serves requests in between. */
+/** Writing to 10,000 sockets takes 100 ms, so the process serves requests in between. */
 const turnMsMax = 8;
-/** Reading the clock costs time, writing to a socket more. */
+/** Reading the clock costs time, but writing to a socket costs more. */
 const deliveriesPerLook = 16;
 
-/** The one reader of a tenant's journal in this process. It reads only while a stream follows it. */
+/** The single reader of a tenant's journal in this process. It reads only while a stream follows it. */
 export class TenantTail {
   readonly #options: TailOptions;
   readonly #followers = new Set<Follower>();
@@ -53,8 +53,8 @@ export class TenantTail {
   }
 
   /**
-   * Starts to follow from `at`, if the messages from there on are still kept.
-   * @returns false when the follower must read the database first
+   * Starts to follow from `at`, if the later messages are still kept.
+   * @returns false if the follower must read the database first
    */
   follow(follower: Follower, at: JournalPosition): boolean {
     const kept = this.#followers.size === 0 || this.#kept === undefined ? new KeptMessages(at) : this.#kept;
@@ -67,7 +67,7 @@ export class TenantTail {
     return true;
   }
 
-  /** Whether a position is certainly one of this history, and everything after it is still kept. */
+  /** Whether a position certainly belongs to this history, and all later events are still kept. */
   knows(at: JournalPosition): boolean {
     return this.#followers.size > 0 && this.#kept !== undefined && this.#kept.knows(at);
   }
@@ -80,7 +80,7 @@ export class TenantTail {
     this.#kept = undefined;
   }
 
-  /** Something may have been committed. */
+  /** Called when events may have been committed. */
   wake(): void {
     if (this.#followers.size === 0 || this.#isWoken) return;
     this.#isWoken = true;
@@ -135,7 +135,7 @@ export class TenantTail {
     await this.#deliver(batch);
     if (page.hasMore) return 0;
     this.#heldBackPauseMs = batch.messages.length > 0 ? heldBackPauseMsMin : this.#heldBackPauseMs * 2;
-    // When the open transaction ends that delays committed events, nothing announces them.
+    // The end of an open transaction that delays committed events causes no notification.
     if (page.isHeldBack) return Math.min(this.#heldBackPauseMs, heldBackPauseMsMax, pollMs);
     this.#heldBackPauseMs = heldBackPauseMsMin;
     return pollMs;

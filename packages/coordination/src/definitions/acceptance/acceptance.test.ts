@@ -24,7 +24,7 @@ describe('acceptance checks', () => {
     parseAcceptance([{ key: 'a', kind: 'human', description: 'd', ...more }], ['t']);
   const rows: [string, object, string][] = [
     ['the least', {}, 'accepted'],
-    ['a spec of null is no spec', { spec: null }, 'accepted'],
+    ['null instead of a spec', { spec: null }, 'accepted'],
     ['a deterministic check without a spec', { kind: 'deterministic' }, 'invalid_acceptance_spec'],
     ['an approver', { spec: { approver: id } }, 'accepted'],
     ['a role', { spec: { approverRole: id } }, 'accepted'],
@@ -37,9 +37,9 @@ describe('acceptance checks', () => {
       { kind: 'llm_judge', spec: { rubric: 'r'.repeat(2001) } },
       'invalid_acceptance_spec',
     ],
-    ['a deterministic spec of neither kind', { kind: 'deterministic', spec: {} }, 'invalid_acceptance_spec'],
+    ['an unknown deterministic spec', { kind: 'deterministic', spec: {} }, 'invalid_acceptance_spec'],
     [
-      'inputs of something else than the task',
+      'inputs from outside the task',
       { kind: 'deterministic', spec: { skill: 'lint@1', inputs: { of: '$.spawnedBy.title' } } },
       'invalid_acceptance_spec',
     ],
@@ -52,7 +52,7 @@ describe('acceptance checks', () => {
       'accepted',
     ],
     [
-      'a media type that is none',
+      'an invalid media type',
       { kind: 'deterministic', spec: { artifact: { type: 'log', mediaTypes: ['text'] } } },
       'invalid_acceptance_spec',
     ],
@@ -62,13 +62,13 @@ describe('acceptance checks', () => {
       'invalid_acceptance_spec',
     ],
     ['an unpinned skill', { kind: 'deterministic', spec: { skill: 'lint' } }, 'invalid_acceptance_spec'],
-    ['a spec that is no object', { spec: 'text' }, 'invalid_acceptance'],
+    ['a spec that is not an object', { spec: 'text' }, 'invalid_acceptance'],
     ['a spec over 16 KiB', { spec: { approver: 'x'.repeat(17_000) } }, 'payload_too_large'],
     ['a spec with a secret', { spec: { password: 'x' } }, 'secret_material_rejected'],
     ['a key in capitals', { key: 'Built' }, 'invalid_acceptance'],
     ['a key of 64 characters', { key: 'k'.repeat(64) }, 'invalid_acceptance'],
     ['a reserved key', { key: 'output.log' }, 'invalid_acceptance'],
-    ["a key of the type's own checks", { key: 't' }, 'invalid_acceptance'],
+    ["a key of one of the type's own checks", { key: 't' }, 'invalid_acceptance'],
     ['an unknown kind', { kind: 'oracle' }, 'invalid_acceptance'],
     ['an empty description', { description: '' }, 'invalid_acceptance'],
     ['a description over 2000', { description: 'd'.repeat(2001) }, 'invalid_acceptance'],
@@ -76,10 +76,10 @@ describe('acceptance checks', () => {
     ['conditions', { when: ['$.task.priority', '$.task.customFields.kind'] }, 'accepted'],
     ['no condition', { when: [] }, 'invalid_acceptance'],
     ['nine conditions', { when: Array.from({ length: 9 }, () => '$.task.title') }, 'invalid_acceptance'],
-    ['a condition that is no path', { when: ['always'] }, 'invalid_acceptance'],
+    ['a condition that is not a path', { when: ['always'] }, 'invalid_acceptance'],
     ['a condition with text around it', { when: ['is $.task.priority'] }, 'invalid_acceptance'],
     ['a condition on an unknown field', { when: ['$.task.mood'] }, 'invalid_acceptance'],
-    ['a condition on the task it came from', { when: ['$.spawnedBy.customFields.risk'] }, 'accepted'],
+    ['a condition on the origin of the task', { when: ['$.spawnedBy.customFields.risk'] }, 'accepted'],
     ['a condition on an approval', { when: ['$.approval.comment'] }, 'invalid_acceptance'],
     [
       'a condition over 500',
@@ -91,7 +91,7 @@ describe('acceptance checks', () => {
   for (const [name, more, code] of rows)
     test(`${name}: ${code}`, () => assert.equal(codeOf(check(more)), code));
 
-  test('something that is no object: invalid_acceptance', () => {
+  test('a check that is not an object: invalid_acceptance', () => {
     for (const item of [null, 'text', 1, []])
       assert.equal(
         codeOf(() => parseAcceptance([item], [])),
@@ -153,7 +153,7 @@ describe('evidence', () => {
       [{ kind: 'external', externalRef: { system: 's', id: '1', url: 'u'.repeat(2049) } }],
       'invalid_evidence',
     ],
-    ['something that is no object', ['text'], 'invalid_evidence'],
+    ['evidence that is not an object', ['text'], 'invalid_evidence'],
   ];
   for (const [name, items, code] of rows)
     test(`${name}: ${code}`, () =>
@@ -167,7 +167,7 @@ describe('origins', () => {
   const fact = { kind: 'external', externalRef: { system: 's', id: '1' } };
   const rows: [string, unknown, string][] = [
     ['a kind alone', { kind: 'human' }, 'accepted'],
-    ['a reference where none is needed', { kind: 'harness', ref: 'session 7' }, 'accepted'],
+    ['an unneeded reference', { kind: 'harness', ref: 'session 7' }, 'accepted'],
     ['process without a reference', { kind: 'process' }, 'invalid_origin'],
     ['parent without a reference', { kind: 'parent' }, 'invalid_origin'],
     ['external without a reference', { kind: 'external', ref: null }, 'invalid_origin'],
@@ -186,7 +186,7 @@ describe('origins', () => {
       'invalid_origin',
     ],
     ['an unknown kind', { kind: 'oracle' }, 'invalid_origin'],
-    ['something that is no object', 'human', 'invalid_origin'],
+    ['an origin that is not an object', 'human', 'invalid_origin'],
   ];
   for (const [name, origin, code] of rows)
     test(`${name}: ${code}`, () =>
@@ -195,7 +195,7 @@ describe('origins', () => {
         code,
       ));
 
-  test('a summary counts the evidence and leaves out addresses', () => {
+  test('a summary counts the evidence and omits addresses', () => {
     const origin = parseOrigin({ kind: 'external', ref: 'HTTPS://tracker.example/1', evidence: [fact] });
     assert.deepEqual(summarizeOrigin(origin), { kind: 'external', evidence: 1 });
     assert.deepEqual(summarizeOrigin(parseOrigin({ kind: 'process', ref: 'p-1' })), {

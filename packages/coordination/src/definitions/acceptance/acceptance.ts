@@ -104,7 +104,7 @@ export function parseAcceptance(sent: readonly unknown[], typeKeys: readonly str
   return checks;
 }
 
-/** A check that was read from a task contains its author, which is ignored when it is sent back. */
+/** A check that was read from a task contains its author, which is ignored when the check is sent again. */
 function readBack(sent: unknown): unknown {
   return typeof sent === 'object' && sent !== null && !Array.isArray(sent) ? withoutAuthor(sent) : sent;
 }
@@ -124,8 +124,8 @@ function checkSpec(kind: AcceptanceCheck['kind'], spec: JsonObject, field: strin
 /**
  * Looks up the skills and the artifact types of checks.
  * @param field the checks' position in the body
- * @throws Refusal `invalid_acceptance_spec` for one that isn't registered, for a skill that can't be called and for one
- * with external effects without an earlier check that a person decides
+ * @throws Refusal `invalid_acceptance_spec` for an unregistered skill or type, for a skill that can't be called, and
+ * for a skill with external effects without an earlier check that a person decides
  */
 export async function requireSubjectsOfChecks(
   context: Context,
@@ -150,7 +150,7 @@ export function skillOfCheck({ spec }: AcceptanceCheck): string | undefined {
   return spec?.['skill'] as string | undefined;
 }
 
-/** Whether a person decides a check, and so may allow the external effects of later checks with the same condition. */
+/** Whether a person decides a check, and so can allow the external effects of later checks with the same condition. */
 export function mayAllowEffects(earlier: AcceptanceCheck, check: AcceptanceCheck): boolean {
   const isOfPerson = earlier.kind === 'human' || earlier.kind === 'llm_judge';
   return isOfPerson && canonicalJson(earlier.when ?? null) === canonicalJson(check.when ?? null);

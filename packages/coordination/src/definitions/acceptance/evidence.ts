@@ -29,7 +29,7 @@ export const Evidence = z.discriminatedUnion('kind', [
 ]);
 export type Evidence = z.infer<typeof Evidence>;
 
-/** Evidence as stored with its task. Its author determines whether it counts. */
+/** Evidence as stored with its task. The author determines whether it counts. */
 export type TaskEvidence = Evidence & { addedByPrincipalId?: string };
 
 /**
@@ -70,7 +70,7 @@ export function requireKnownChecks(evidence: readonly Evidence[], known: readonl
 
 /**
  * Looks up the targets of evidence.
- * @throws Refusal `not_found` with the id of the first one that doesn't exist or that the caller can't see
+ * @throws Refusal `not_found` with the id of the first target that doesn't exist or isn't visible to the caller
  */
 export async function requireEvidenceTargets(
   context: Context,
@@ -84,7 +84,7 @@ export async function requireEvidenceTargets(
   }
 }
 
-/** `artifact/<id>` and the like of the existing ones. */
+/** The existing targets, as `artifact/<id>` and the like. */
 async function findKnownFacts(context: Context, evidence: readonly Evidence[]): Promise<ReadonlySet<string>> {
   const { db, tenantId } = context;
   const known = new Set<string>();

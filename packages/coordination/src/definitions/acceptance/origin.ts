@@ -35,10 +35,10 @@ export function parseOrigin(sent: unknown, field = 'origin'): Origin {
   if (['parent', 'process', 'external'].includes(origin.kind) && origin.ref == null)
     refuse('ref', 'is required for this kind');
   if ((origin.kind === 'rule') !== (origin.ruleId != null))
-    refuse('ruleId', 'belongs to the kind rule, which needs it');
+    refuse('ruleId', 'is required for the kind rule, and only allowed for it');
   if (origin.kind === 'rule' && origin.evidence.length === 0)
     refuse('evidence', 'is required for the kind rule');
-  if (origin.evidence.some(({ check }) => check != null)) refuse('evidence', 'must not name a check');
+  if (origin.evidence.some(({ check }) => check != null)) refuse('evidence', 'must not specify a check');
   if (origin.ref) refuseSecretText(origin.ref, `${field}.ref`);
   return { ...origin, evidence: parseEvidence(origin.evidence, `${field}.evidence`) };
 }

@@ -2,7 +2,10 @@ import { z } from 'zod';
 import type { ErrorCode } from '../errors.ts';
 import { fail } from '../errors.ts';
 
-/** A part of a body that the command parses, with its own codes (422). The API description contains its schema. */
+/**
+ * A part of a body that the command parses and refuses with its own codes (422). The API description contains its
+ * schema.
+ */
 export function describeOnly(schema: z.ZodType) {
   const { $schema: _, ...form } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' });
   return z.unknown().meta(form);

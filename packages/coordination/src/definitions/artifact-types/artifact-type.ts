@@ -26,7 +26,7 @@ export const ArtifactType = z
     maxBytes: z
       .int()
       .nullable()
-      .meta({ description: 'Of the content; null leaves it to the limit of the service.' }),
+      .meta({ description: 'The maximum size of the content; null applies the limit of the service.' }),
     createdBy: Uuid,
     createdAt: Timestamp,
     package: PackageLink.nullable(),
@@ -47,7 +47,7 @@ export const NewArtifactType = z
     description: z.string().max(2000).default(''),
     metadataSchema: z.unknown().meta({ type: 'object', 'x-maxBytes': metadataSchemaBytesMax }).default({}),
     mediaTypes,
-    maxBytes: z.number().nullish().meta({ description: 'Bytes of the content, at least 1.' }),
+    maxBytes: z.number().nullish().meta({ description: 'The maximum size of the content, at least 1.' }),
   })
   .meta({ id: 'NewArtifactType' });
 export type NewArtifactType = z.output<typeof NewArtifactType>;
@@ -62,7 +62,7 @@ export const artifactTypeOf = wireMapper<ArtifactTypeRow>()(ArtifactType, {});
 const mediaTypeToken = '[a-z0-9][a-z0-9!#$&^_.+-]{0,126}';
 const mediaTypeForm = new RegExp(`^(\\*/\\*|${mediaTypeToken}/(\\*|${mediaTypeToken}))$`);
 
-/** Whether a lower-case text names a media type, a kind (`image/*`), or any type. */
+/** Whether a lower-case text is a media type, a range such as `image/*`, or the range of all types. */
 export function isMediaTypeRange(text: string): boolean {
   return text.length <= mediaTypeCharactersMax && mediaTypeForm.test(text);
 }

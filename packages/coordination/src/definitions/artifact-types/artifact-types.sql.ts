@@ -5,7 +5,7 @@ import type { Page } from '@baton/kernel/http/paging';
 import type { JsonObject } from '@baton/values/wire';
 import type { ArtifactTypeRef, ArtifactTypeRow } from './artifact-type.ts';
 
-/** Finds a type by its id, or by its key with a version or the newest one. */
+/** Finds a type by its id, or by its key and version; without a version, the newest one. */
 export function findArtifactType(tenantId: string, ref: ArtifactTypeRef) {
   return sql<ArtifactTypeRow>`
     select * from artifact_types
@@ -15,7 +15,7 @@ export function findArtifactType(tenantId: string, ref: ArtifactTypeRef) {
     order by (id = ${ref.id}::uuid) desc nulls last, version desc limit 1`;
 }
 
-/** Inserts the type with the next version of its key; the version's lock is held. */
+/** Inserts the type with the next version of its key; the caller must lock the version. */
 export function insertArtifactType(type: {
   id: string;
   tenantId: string;

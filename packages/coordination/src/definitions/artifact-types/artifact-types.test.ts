@@ -71,7 +71,7 @@ test('concurrent versions of one key get different numbers, without a gap', asyn
 describe('a malformed type is refused', () => {
   const cases: [string, object, number, string, Record<string, unknown>?][] = [
     [
-      'no media type',
+      'an empty media type',
       { mediaTypes: [] },
       422,
       'invalid_artifact_type',
@@ -101,27 +101,32 @@ describe('a malformed type is refused', () => {
     ]),
     ['a blank name', { displayName: '  ' }, 422, 'invalid_artifact_type', { field: 'displayName' }],
     [
-      'a schema that is no object',
+      'a schema that is not an object',
       { metadataSchema: [] },
       422,
       'invalid_document',
       { field: 'metadataSchema' },
     ],
     [
-      'a schema above 16 KiB',
+      'a schema over 16 KiB',
       { metadataSchema: { description: 'x'.repeat(16_384) } },
       422,
       'payload_too_large',
     ],
     [
-      'a deep schema',
+      'a deeply nested schema',
       { metadataSchema: JSON.parse(`${'{"not":'.repeat(25)}{}${'}'.repeat(25)}`) },
       422,
       'payload_too_deep',
     ],
-    ['a broken schema', { metadataSchema: { properties: { a: { type: 'x' } } } }, 422, 'invalid_json_schema'],
     [
-      'a schema from elsewhere',
+      'an invalid schema',
+      { metadataSchema: { properties: { a: { type: 'x' } } } },
+      422,
+      'invalid_json_schema',
+    ],
+    [
+      'a schema with an external reference',
       { metadataSchema: { $ref: 'https://x' } },
       422,
       'invalid_json_schema',
@@ -162,7 +167,7 @@ test('GET finds a type by its key (the newest version), by key@version and by it
     await refused(get(encodeURIComponent(absent)), 404, 'not_found');
 });
 
-test('a key with the form of an id is found by it, unless it is the id of another type', async () => {
+test('a key with the form of an id is found by that id, unless another type has it', async () => {
   const key = newId();
   const { id } = await done(make({ key }), 201);
   assert.equal((await done(baton.admin.get(`/artifact-types/${key}`))).id, id);
@@ -171,7 +176,7 @@ test('a key with the form of an id is found by it, unless it is the id of anothe
   assert.equal((await done(baton.admin.get(`/artifact-types/${id}@1`))).id, other.id);
 });
 
-test('lists newest first in pages, filtered by key and package', async () => {
+test('GET lists types in pages, newest first, filtered by key and package', async () => {
   for (let n = 0; n < 3; n += 1) await done(make({ key: 'listed' }), 201);
   const versionsOf = async (query: string) =>
     (await done(baton.admin.get(`/artifact-types?${query}`))).items.map(

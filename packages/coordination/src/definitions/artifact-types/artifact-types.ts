@@ -50,7 +50,7 @@ export async function createArtifactType(context: Context, request: NewArtifactT
   return artifactTypeOf(row);
 }
 
-/** In lower case, as media types are compared, without duplicates. */
+/** Lower-cased, because media types are compared in lower case, and without duplicates. */
 function parseMediaTypes(sent: readonly string[]): string[] {
   const field = 'mediaTypes';
   if (sent.length === 0 || sent.length > mediaTypesMax)

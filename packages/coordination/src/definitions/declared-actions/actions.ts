@@ -90,7 +90,7 @@ function commentWith(roots: readonly Root[]) {
 }
 export type DeclaredComment = z.infer<ReturnType<typeof commentWith>>;
 
-/** The only member of an action names its kind. */
+/** The only field of an action determines its kind. */
 function oneOfKinds<Kinds extends Readonly<Record<string, z.ZodType>>>(kinds: Kinds) {
   type Action = { [Kind in keyof Kinds]: { [Name in Kind]: z.output<Kinds[Kind]> } }[keyof Kinds];
   return z.unknown().transform((sent, context): Action => {
@@ -137,7 +137,7 @@ function documentWith(roots: readonly Root[]) {
   });
 }
 
-/** A call of a skill, and the actions that follow its end. */
+/** A call of a skill, and the actions that follow when it ends. */
 function invokeSkillWith(roots: readonly Root[]) {
   const reactions = z
     .array(oneOfKinds(reactionKindsWith([...roots, 'invocation'])))

@@ -52,7 +52,9 @@ const document = fc.dictionary(
   ),
 ) as fc.Arbitrary<Json>;
 
-/** The grammar of docs/reference/rules.md#condition once more, as slow and plain as possible. */
+/**
+ * The grammar of docs/reference/rules.md#condition again, implemented as simply as possible, without regard to speed.
+ */
 function naive(part: any, roots: Roots): boolean {
   if (part === true || part === false) return part;
   const name = Object.keys(part)[0] as string;
@@ -98,7 +100,7 @@ function naiveAt(path: string, roots: Roots): Json {
   return places;
 }
 
-/** As text with sorted names: -0 is 0, as JSON has it. */
+/** Serialized with sorted names: -0 is 0, as in JSON. */
 function canonical(value: any): string {
   if (value === null || typeof value !== 'object') return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;
@@ -117,7 +119,7 @@ const attempt = (judge: () => boolean) => {
   }
 };
 
-test('conditions have the result of a naive evaluator, or fail where it fails', () => {
+test('conditions have the same result as a naive evaluator, and fail if it fails', () => {
   fc.assert(
     fc.property(condition, document, document, (one, payload, task) => {
       const roots = { payload, task };
@@ -137,7 +139,7 @@ test('conditions have the result of a naive evaluator, or fail where it fails', 
   );
 });
 
-test('the limits of a condition: 16 levels, 256 nodes, 16 KiB, 50 parts, known roots', () => {
+test('the limits of a condition are 16 levels, 256 nodes, 16 KiB, 50 segments and the known roots', () => {
   let deep: Json = { exists: 'payload.a' };
   for (let level = 1; level < 16; level += 1) deep = { not: deep };
   const bounds = { levelsMax: 16, roots: ['payload'] };
@@ -152,7 +154,7 @@ test('the limits of a condition: 16 levels, 256 nodes, 16 KiB, 50 parts, known r
   assert.match(findConditionFault({ eq: ['x'.repeat(16_384), 1] }, bounds) ?? '', /16384 bytes/);
 });
 
-test('a condition stops after the maximum number of steps, whatever it compares', () => {
+test('a condition stops after the maximum number of steps, whatever values it compares', () => {
   const list = Array.from({ length: 20_000 }, (_, n) => n);
   const roots = { payload: { list, same: [...list] } };
   const costly = { or: Array(20).fill({ ne: [{ var: 'payload.list' }, { var: 'payload.same' }] }) };

@@ -12,11 +12,11 @@ const partsMax = 50;
 const pathForm = /^[A-Za-z0-9_-]{1,64}(\.[A-Za-z0-9_-]{1,64}){0,15}$/;
 const comparisons = ['eq', 'ne', 'lt', 'le', 'gt', 'ge', 'in'];
 
-/** Limits of a condition besides its grammar. */
+/** Limits of a condition in addition to its grammar. */
 export interface ConditionBounds {
   /** Maximum nesting of operators. */
   readonly levelsMax?: number;
-  /** The allowed first names of a path; any if absent. */
+  /** The allowed roots of a path; any if absent. */
   readonly roots?: readonly string[];
 }
 

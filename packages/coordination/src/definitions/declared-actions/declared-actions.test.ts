@@ -33,7 +33,7 @@ async function refusal(parsing: Promise<unknown>): Promise<Record<string, unknow
   return { code: error.code, ...error.details };
 }
 
-test('empty documents and documents with every member are accepted unchanged', async () => {
+test('empty documents and documents with every field are accepted unchanged', async () => {
   const everything = {
     ...work,
     description: 'See $.spawnedBy.publicId: $.task.artifact[report].metadata.risk|truncate:80',
@@ -91,7 +91,7 @@ test('empty documents and documents with every member are accepted unchanged', a
   assert.deepEqual(await parseCompletionSchema(context, onComplete), onComplete);
 });
 
-test('each fault has its path, as a JSON pointer', async () => {
+test('the path of each fault is returned as a JSON pointer', async () => {
   const gate = '/gates/default/outcomes/approved/0';
   const many = (count: number) => Array(count).fill({ completeTask: {} });
   const faults: [unknown, string][] = [
@@ -216,7 +216,7 @@ test('a completed task only creates work and comments, from values that are know
   }
 });
 
-test('a document is limited and has no members with names of secrets', async () => {
+test('a document has a limited size and no fields with names of secrets', async () => {
   assert.equal((await refusal(parseApprovalSchema(context, [])))['code'], 'invalid_document');
   const wide = completed(...Array(10).fill({ comment: { body: 'x'.repeat(9000) } }));
   assert.equal((await refusal(parseCompletionSchema(context, wide)))['code'], 'payload_too_large');
@@ -293,7 +293,7 @@ test('a required expression without a value is an error at any depth', async () 
     await assert.rejects(valueOfText(text, lookup), UnresolvedExpression);
 });
 
-test('a text with the start of an expression must be a valid one, and is parsed in linear time', () => {
+test('a text with the start of an expression must be valid, and is parsed in linear time', () => {
   const roots = ['task', 'spawnedBy', 'approval'] as const;
   for (const text of [
     '$.task',
@@ -308,6 +308,6 @@ test('a text with the start of an expression must be a valid one, and is parsed 
     for (const text of ['$.', '$.task.artifact[', '$.task.customFields.', '$.task.title|', '$.task.title '])
       findTextFault(text.repeat(10_000 / text.length), roots);
   });
-  // It takes 5 ms.
+  // Parsing takes 5 ms.
   assert.ok(tookMs < 100, `${tookMs} ms`);
 });

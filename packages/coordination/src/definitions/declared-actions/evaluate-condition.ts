@@ -1,6 +1,6 @@
 import type { Json } from '@baton/values/wire';
 
-/** A condition compares values without an order, such as a number and a text, or needs too many steps. */
+/** Thrown if a condition compares values without an order, such as a number and a text, or takes too many steps. */
 export class ConditionFault extends Error {}
 
 /** The roots of a condition's paths, by name. */
@@ -20,7 +20,7 @@ export interface Steps {
 /**
  * Evaluates a condition (docs/reference/rules.md#condition). A path without a value is null. Equality is that of JSON,
  * so true is not 1. Nothing is smaller or larger than null.
- * @param condition a valid one, as checked by `findConditionFault`
+ * @param condition a valid condition, as checked by `findConditionFault`
  * @param steps shared by conditions that are evaluated together
  * @throws ConditionFault
  */
@@ -112,7 +112,8 @@ class Evaluation {
 }
 
 /**
- * The value at a path; null if there is none. Only members of objects and elements of lists, no inherited properties.
+ * The value at a path; null if it has none. Only fields of objects and elements of lists are read, not inherited
+ * properties.
  */
 export function valueAt(path: string, roots: Roots): Json {
   let value: Json | undefined = roots;

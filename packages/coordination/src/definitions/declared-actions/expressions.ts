@@ -44,7 +44,7 @@ const form = new RegExp(
   `\\$\\.(?:(task|spawnedBy)\\.(${ofTask})|(approval)\\.(${oneOf(approvalFields)}(?![A-Za-z0-9_]))|(invocation)\\.(${ofInvocation}))(!)?( ?\\| ?truncate:([0-9]{1,6})(?![0-9]))?`,
   'g',
 );
-/** The start of an expression: any other match is a malformed one. */
+/** The start of an expression: any other occurrence is malformed. */
 const lookalike = /\$\.[A-Za-z]/g;
 const truncateMax = 100_000;
 
@@ -100,10 +100,10 @@ export function isOneExpression(text: string): boolean {
   return !('fault' in parts) && wholeExpression(parts) !== undefined;
 }
 
-/** Resolves an expression; null without a value. */
+/** Resolves an expression; returns null if it has no value. */
 export type Lookup = (expression: Expression) => Promise<Json>;
 
-/** A required expression has no value. */
+/** Thrown if a required expression has no value. */
 export class UnresolvedExpression extends Error {}
 
 /**
@@ -121,7 +121,7 @@ export async function valueOfText(text: string, lookup: Lookup): Promise<Json> {
   return insertValues(parts, (expression) => values.get(expression) ?? null);
 }
 
-/** Resolves the expressions in the texts of a document, at every depth. Member names are not resolved. */
+/** Resolves the expressions in the texts of a document, at every depth. Field names are not resolved. */
 export async function valueOfDocument(document: Json, lookup: Lookup): Promise<Json> {
   if (typeof document === 'string') return valueOfText(document, lookup);
   if (typeof document !== 'object' || document === null) return document;
@@ -133,7 +133,7 @@ export async function valueOfDocument(document: Json, lookup: Lookup): Promise<J
   const members: [string, Json][] = [];
   for (const [key, value] of Object.entries(document))
     members.push([key, await valueOfDocument(value, lookup)]);
-  // Built from entries, so that a member named __proto__ stays a plain member.
+  // Built from entries, so that a field named __proto__ stays an ordinary field.
   return Object.fromEntries(members);
 }
 

@@ -5,15 +5,15 @@ import type { DecisionAction } from './actions.ts';
 import { type Expression, type Lookup, partsOf, truncateValue } from './expressions.ts';
 
 /**
- * The actions of a decision with resolved expressions. A decider sees the effect of the decision, and exactly that is
- * executed, even if the task has changed since. Values are stored separately from the texts, so a value with the syntax
- * of an expression is never evaluated.
+ * The actions of a decision with resolved expressions. A decider sees the effect of the decision, and exactly that
+ * effect is executed, even if the task has changed since. Values are stored separately from the texts, so a value with
+ * the syntax of an expression is never evaluated.
  */
 
 /** Values of expressions, by `nameOf`. */
 export type ExpressionValues = Readonly<Record<string, Json>>;
 
-/** Members of an action without expressions. */
+/** Fields of an action without expressions. */
 const literalMembers: readonly string[] = ['type', 'relation', 'status', 'skill', 'expect'];
 const reactionMembers: readonly string[] = ['onSuccess', 'onFailure'];
 
@@ -50,7 +50,7 @@ export async function findValues(
   return Object.fromEntries(values);
 }
 
-/** A lookup of these values, and of values known later: of the decision, and of the ended call. */
+/** A lookup of these values and of values that are only known later: those of the decision and of the ended call. */
 export function lookupIn(values: ExpressionValues, others: Lookup): Lookup {
   return async (expression) => {
     if (!isKnownBefore(expression)) return others(expression);
@@ -76,7 +76,7 @@ export function fillActions(
 
 interface Filling {
   readonly values: ExpressionValues;
-  /** Below 0, nothing more is inserted. */
+  /** The remaining characters; below 0, nothing more is inserted. */
   charactersLeft: number;
 }
 
@@ -127,7 +127,7 @@ function fillText(text: string, filling: Filling): Json {
   return written;
 }
 
-/** Undefined if it can't be shown: it isn't known yet, or is required and absent. */
+/** Undefined if it can't be shown, because it isn't known yet or is required but absent. */
 function knownValue(expression: Expression, values: ExpressionValues): Json | undefined {
   const name = nameOf(expression);
   if (!Object.hasOwn(values, name)) return undefined;

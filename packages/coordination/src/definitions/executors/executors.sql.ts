@@ -10,7 +10,7 @@ type PrincipalColumns = Pick<
   'id' | 'tenant_id' | 'kind' | 'display_name' | 'status' | 'created_at'
 >;
 
-/** The place of the tasks of a type, and the viewer. */
+/** The workspace and the type of the tasks, and the viewer. */
 export interface WorkPlace {
   readonly tenantId: string;
   readonly workspaceId: string;
@@ -49,7 +49,7 @@ export function findExecutors(place: WorkPlace, page: Page) {
   return pageQuery(query, newestFirst, page);
 }
 
-/** Filters the principals to agents working there, with whether their specs name the type. */
+/** Filters the principals to agents that work there, and returns whether their specs list the type. */
 export function findAgentsAtWork(place: WorkPlace, principalIds: readonly string[]) {
   return sql<{ principal_id: string; names_type: boolean }>`
     select principal_id, names_type

@@ -21,7 +21,7 @@ const join = async (workspaceId: string, principalId: string) =>
 const executors = (workspaceId: string, query = '', by = baton.admin) =>
   by.get(`/task-types/${typeId}/executors?workspaceId=${workspaceId}${query}`);
 
-test('lists the active members of the workspace with their roles there, newest first', async () => {
+test('GET lists the active members of the workspace with their roles there, newest first', async () => {
   const above = await makeWorkspace(baton);
   const workspace = await makeWorkspace(baton, { parentId: above.id });
   const [person, agent] = [await baton.actor({ kind: 'human' }), await baton.actor()];
@@ -70,7 +70,7 @@ test('is paginated', async () => {
   await refused(executors(workspace.id, '&cursor=x'), 422, 'invalid_cursor');
 });
 
-test('an unknown or foreign type or workspace is 404; a workspace must be named', async () => {
+test('an unknown or foreign type or workspace gets 404; the workspace is required', async () => {
   const workspace = await makeWorkspace(baton);
   const foreign = await done(baton.otherAdmin.post('/workspaces', { slug: 'theirs', name: 'T' }), 201);
   for (const id of [newId(), foreign.id]) await refused(executors(id), 404, 'not_found');
@@ -84,7 +84,7 @@ test('an unknown or foreign type or workspace is 404; a workspace must be named'
   await refused(baton.admin.get(`/task-types/${typeId}/executors`), 400, 'invalid_request');
 });
 
-test('needs workspaces.read and one of org.read and principals.read', async () => {
+test('it requires workspaces.read and one of org.read and principals.read', async () => {
   const workspace = await makeWorkspace(baton);
   const asked = async (...permissions: Permission[]) =>
     (await executors(workspace.id, '', await baton.actor({ permissions }))).status;
@@ -135,7 +135,7 @@ test('running agents whose specs cover the workspace and the type are included, 
   assert.equal(reasons.has(revoked.principalId), false, 'without a binding');
 });
 
-test('each is listed once, in pages: a member that is an agent has the reason of its spec, or else that of a member', async () => {
+test('each principal is listed once, in pages: an agent with a matching spec as an agent, otherwise as a member', async () => {
   const workspace = await makeWorkspace(baton);
   const person = await baton.actor({ kind: 'human' });
   const covers = await makeAgent({ workspace: workspace.id });
@@ -162,7 +162,7 @@ test('each is listed once, in pages: a member that is an agent has the reason of
   );
 });
 
-test('the newest spec and state of an agent count', async () => {
+test('only the newest spec and state of an agent count', async () => {
   const workspace = await makeWorkspace(baton);
   const { key, principalId } = await makeAgent({ workspace: workspace.id });
   const reason = async () => (await reasonsOf(workspace.id)).get(principalId);
@@ -178,7 +178,7 @@ test('the newest spec and state of an agent count', async () => {
   assert.equal(await reason(), undefined);
 });
 
-test('work in a project covers its workspaces, and with includeSubprojects those of projects below', async () => {
+test('work in a project covers its workspaces, and with includeSubprojects also those of the projects below', async () => {
   const root = await makeProject(baton);
   const under = await makeWorkspace(baton, { parentId: root.workspaceId });
   const sub = await makeSubproject(baton, root);

@@ -19,7 +19,7 @@ const stored = async (execution: unknown) => {
 
 const retry = { backoffSeconds: 60, maxBackoffSeconds: 3600 };
 
-test('a new version stores the defaults: a pause of a minute that doubles to an hour, and startDateHolds', async () => {
+test('a new version stores the defaults: a pause of a minute that doubles up to an hour, and startDateHolds', async () => {
   for (const left of [undefined, null, {}, { retry: null, startDateHolds: null }, { retry: {} }])
     assert.deepEqual(await stored(left), { retry, startDateHolds: true }, JSON.stringify(left));
   assert.deepEqual(await stored({ progressTimeoutSeconds: 9, startDateHolds: false }), {
@@ -44,7 +44,7 @@ test('the stored form is accepted unchanged', async () => {
   assert.deepEqual(repeated.retry.retryOn, ['a', 'b']);
 });
 
-test('each number, word and name out of bounds is refused with its path', async () => {
+test('each number, word and name that is out of bounds is refused with its path', async () => {
   const faults: [unknown, string][] = [
     [{ retry: { maxAttempts: 0 } }, 'retry.maxAttempts'],
     [{ retry: { maxAttempts: 1001 } }, 'retry.maxAttempts'],

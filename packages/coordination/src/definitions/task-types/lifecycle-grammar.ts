@@ -33,7 +33,7 @@ export function parseLifecycle(sent: unknown): Lifecycle {
   ]);
   const statuses = statusesOf(sent['statuses'], statusCategories);
   const known = new Map(statuses.map(({ key, category }) => [key, category]));
-  // A task with a terminal initial status would never be completed, and its checks never evaluated.
+  // A task with a terminal initial status would never be completed, and its checks would never be evaluated.
   const initialStatus = openStatus(known, sent['initialStatus'], '/initialStatus');
   const transitions = transitionsOf(known, sent['transitions'] ?? []);
   return {
@@ -64,7 +64,7 @@ function claimableBlocked(known: KnownStatuses, sent: Json | undefined): { claim
     if (known.get(named) !== 'blocked')
       refuseLifecycle(
         `${path}/${index}`,
-        'must be a status of category blocked: a claim may start from every other open one',
+        'must be a status of category blocked: a claim may start from every other open status',
       );
     return named;
   });
@@ -85,7 +85,7 @@ function completionOf(known: KnownStatuses, sent: Json | undefined): string {
     if (only === undefined || another !== undefined)
       return refuseLifecycle(
         path,
-        'must be named unless there is exactly one status of category terminal_success',
+        'must be specified unless there is exactly one status of category terminal_success',
       );
     return only;
   }
@@ -101,7 +101,8 @@ export interface ClaimMoves {
   /** The statuses from which a claim moves a task. */
   claimFrom: string[];
   /**
-   * Null unless a declared edge leads to it from the claim status: a release only moves a task along a declared edge.
+   * Null unless there is a declared transition to it from the claim status: a release only moves a task along declared
+   * transitions.
    */
   releaseStatus: string | null;
   releaseCategory: StatusCategory | null;

@@ -6,7 +6,7 @@ import { type Answer, startCoordination, type TestCoordination } from '../../tes
 import { done, makeWorker, type Worker } from '../../testing/leases.ts';
 import { statusCategories } from './lifecycle.ts';
 
-/** Histories are tried beside each other, each kind of them so often; a history has 12 to 16 calls. */
+/** The number of histories per kind, which run concurrently; a history has 12 to 16 calls. */
 const lanes = 6;
 const historiesOfLane = byDepth(10, 60);
 const callsMin = byDepth(300, 2_000);
@@ -25,7 +25,7 @@ after(() => baton.close());
 
 const keys = ['a', 'b', 'c', 'd', 'e'];
 
-/** A lifecycle as somebody sends it, sound or not. */
+/** A lifecycle as sent by a client, valid or not. */
 interface Sent {
   statuses: { key: string; category: (typeof statusCategories)[number] }[];
   initialStatus: string;
@@ -37,10 +37,10 @@ interface Sent {
 }
 
 const key = fc.constantFrom(...keys);
-/** Mostly one of these statuses, so that most lifecycles are sound. */
+/** Mostly one of these statuses, so that most lifecycles are valid. */
 const mostly = (...usual: string[]) => fc.oneof({ weight: 12, arbitrary: fc.constantFrom(...usual) }, key);
 
-/** The statuses a, b and c are open; d is of any category, e a success. */
+/** The statuses a, b and c are open; d has any category, and e is a success. */
 const lifecycles: fc.Arbitrary<Sent> = fc
   .record(
     {
@@ -66,14 +66,14 @@ const lifecycles: fc.Arbitrary<Sent> = fc
       from,
       to: edges.filter(([start]) => start === from).map(([, to]) => to),
     })),
-    // Mostly blocked ones: others are refused.
+    // Mostly blocked statuses, because others are refused.
     ...(claimFrom !== undefined && {
       claimFrom: claimFrom.filter((one) => isWild || categories[keys.indexOf(one)] === 'blocked'),
     }),
     ...named,
   }));
 
-/** The operation that is called, and its target status if it has one. */
+/** The called operation, and its target status if it has one. */
 const calls = fc.array(
   fc.oneof(
     {
@@ -119,13 +119,13 @@ class NaiveTask {
     return this.category() === 'blocked' && this.type.claimFrom?.includes(this.status) !== true;
   }
 
-  /** @returns the code of the refusal, if it is one */
+  /** @returns the code of the refusal, or undefined for a success */
   update(to: string): string | undefined {
     if (this.category(to) === undefined) return 'status_not_in_lifecycle';
     if (this.category(to) === 'terminal_success') return 'invalid_status';
     if (to === this.status || !this.leads(this.status, to)) return 'invalid_transition';
     this.status = to;
-    // Cancelling a task ends the claim of its holder.
+    // Cancelling a task ends its holder's claim.
     if (this.category() === 'terminal_cancelled') this.isClaimed = false;
     return undefined;
   }
@@ -165,7 +165,7 @@ class NaiveTask {
   }
 }
 
-/** Whether the document is sound: the statuses that it names for beginnings and claims are open, and the way to succeed is clear. */
+/** Whether the document is valid: its initial and claim statuses are open, and its completion status is unambiguous. */
 function isSound({
   statuses,
   initialStatus,
@@ -190,7 +190,7 @@ function isSound({
 let called = 0;
 let moved = 0;
 
-/** Makes one history, with a task of a type of its own, and compares every response with the naive task. */
+/** Runs one history with a task of its own type, and compares every response with the naive task. */
 async function tell(worker: Worker, typeKey: string, sent: Sent, history: [string, string][]): Promise<void> {
   const made = await baton.admin.post('/task-types', {
     key: typeKey,
@@ -240,7 +240,7 @@ async function tell(worker: Worker, typeKey: string, sent: Sent, history: [strin
   }
 }
 
-test(`in any lifecycle, each call makes the documented moves, in ${callsMin.toLocaleString('en')} calls`, async () => {
+test(`in any lifecycle, each call makes the documented transitions, in ${callsMin.toLocaleString('en')} calls`, async () => {
   await Promise.all(
     workers.map(async (worker, lane) => {
       let histories = 0;

@@ -70,7 +70,8 @@ export const taskTypeOf = wireMapper<TaskTypeRow>()(TaskType, {});
 export const instructionsBytesMax = 16_384;
 
 /**
- * Documents that the verb validates and not the body's schema, so that 422 with their own code can describe the error.
+ * Documents that the command validates instead of the body's schema, so that a 422 with their own code can describe the
+ * error.
  */
 const document = z.unknown().meta({ type: 'object', 'x-maxBytes': documentBytesMax });
 

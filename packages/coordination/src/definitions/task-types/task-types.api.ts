@@ -90,7 +90,7 @@ export const taskTypesApi = [
     id: 'deprecateTaskType',
     method: 'POST',
     path: '/task-types/{id}:deprecate',
-    summary: 'Deprecate a version of a task type: new tasks only use it if they name it.',
+    summary: 'Deprecate a version of a task type: new tasks only use it if they specify it.',
     permission: 'task_types.manage',
     params: { id: Uuid },
     returns: { 200: TaskType },

@@ -13,7 +13,7 @@ export function findTaskType(tenantId: string, id: string) {
     select * from task_types where id = ${id} and tenant_id = ${tenantId}`;
 }
 
-/** The id of a named type: by default of the newest active version. A named version may be deprecated. */
+/** The id of a type by key: by default of the newest active version. A specified version may be deprecated. */
 export function findTaskTypeId(
   tenantId: string,
   { id, key, version }: { id: string | null; key: string; version: number | null },
@@ -26,7 +26,7 @@ export function findTaskTypeId(
     order by version desc limit 1`;
 }
 
-/** Inserts the type with the next version of its key; the version's lock is held. */
+/** Inserts the type with the next version of its key; the caller must lock the version. */
 export function insertTaskType(type: NewTaskTypeValues) {
   return sql<TaskTypeRow>`
     insert into task_types (id, tenant_id, key, version, display_name, description, field_schema, lifecycle_schema,

@@ -43,7 +43,7 @@ test('every tenant has the type task in version 1, with the system lifecycle', a
   assert.deepEqual(await done(baton.otherAdmin.get(`/task-types/${id}`)), items[0]);
 });
 
-test('lists newest first in pages, filtered by key and status', async () => {
+test('GET lists types in pages, newest first, filtered by key and status', async () => {
   for (const version of [1, 2, 3])
     await insertTestType(baton, { key: 'build', version, status: version === 1 ? 'deprecated' : 'active' });
   const versionsOf = async (query: string) =>
@@ -68,7 +68,7 @@ test('an unknown status and a foreign cursor are refused', async () => {
   await refused(list(`cursor=${nextCursor}`), 422, 'invalid_cursor');
 });
 
-test('an unknown type is 404, also one of another tenant', async () => {
+test('an unknown type gets 404, and so does one of another tenant', async () => {
   const [{ id }] = (await done(list('', baton.otherAdmin))).items;
   for (const absent of [newId(), id])
     await refused(baton.admin.get(`/task-types/${absent}`), 404, 'not_found');
@@ -96,7 +96,7 @@ const lifecycleSchema = {
   completionStatus: 'better',
 };
 
-describe('POST makes the next version of the key', () => {
+describe('POST creates the next version of the key', () => {
   test('with every document, and the event has a summary of its declarations', async () => {
     await done(
       baton.admin.post('/artifact-types', {
@@ -186,7 +186,7 @@ describe('POST makes the next version of the key', () => {
     });
   });
 
-  test('with nothing but a key and a name: the lifecycle of the built-in type, its attempts, and no documents', async () => {
+  test('with only a key and a name: the lifecycle of the built-in type, its attempts, and no documents', async () => {
     const type = await done(make({ key: 'bare' }), 201);
     const { fieldSchema, execution, contextSchema, artifactSchema, instructions, acceptance } = type;
     assert.deepEqual(type.lifecycleSchema, systemLifecycle);
@@ -220,7 +220,7 @@ describe('POST makes the next version of the key', () => {
     );
   });
 
-  test('tasks follow its lifecycle: claimed, released and completed along its edges', async () => {
+  test('tasks follow its lifecycle: they are claimed, released and completed along its transitions', async () => {
     const { id: typeId } = await done(make({ key: 'moving', lifecycleSchema }), 201);
     const task = await makeTask(baton, { typeId });
     assert.deepEqual([task.status, task.systemStatusCategory], ['new', 'backlog']);
@@ -250,7 +250,7 @@ describe('a defect of the lifecycle is refused with its path', () => {
       },
       '/statuses',
     ],
-    ['a status that is a text', { ...lifecycleSchema, statuses: [...statuses, 'x'] }, '/statuses/6'],
+    ['a string instead of a status', { ...lifecycleSchema, statuses: [...statuses, 'x'] }, '/statuses/6'],
     ['a status without a key', { ...lifecycleSchema, statuses: [{ category: 'active' }] }, '/statuses/0/key'],
     ['an empty key', { ...lifecycleSchema, statuses: [{ ...status, key: '' }] }, '/statuses/0/key'],
     [
@@ -259,7 +259,7 @@ describe('a defect of the lifecycle is refused with its path', () => {
       '/statuses/0/key',
     ],
     [
-      'a key twice',
+      'a duplicate key',
       { ...lifecycleSchema, statuses: [...statuses, { ...status, key: 'off' }] },
       '/statuses/6/key',
     ],
@@ -286,11 +286,11 @@ describe('a defect of the lifecycle is refused with its path', () => {
     ],
     ['no initial status', { ...lifecycleSchema, initialStatus: undefined }, '/initialStatus'],
     ['an undeclared initial status', { ...lifecycleSchema, initialStatus: 'x' }, '/initialStatus'],
-    ['a task that begins done', { ...lifecycleSchema, initialStatus: 'good' }, '/initialStatus'],
-    ['transitions that are no list', { ...lifecycleSchema, transitions: {} }, '/transitions'],
-    ['a transition that is a text', { ...lifecycleSchema, transitions: ['new'] }, '/transitions/0'],
+    ['a terminal initial status', { ...lifecycleSchema, initialStatus: 'good' }, '/initialStatus'],
+    ['transitions that are not a list', { ...lifecycleSchema, transitions: {} }, '/transitions'],
+    ['a string instead of a transition', { ...lifecycleSchema, transitions: ['new'] }, '/transitions/0'],
     [
-      'a transition from nowhere',
+      'a transition without a source',
       { ...lifecycleSchema, transitions: [{ from: 'x', to: [] }] },
       '/transitions/0/from',
     ],
@@ -326,11 +326,11 @@ describe('a defect of the lifecycle is refused with its path', () => {
     ['an undeclared completion status', { ...lifecycleSchema, completionStatus: 'x' }, '/completionStatus'],
     ['an open completion status', { ...lifecycleSchema, completionStatus: 'new' }, '/completionStatus'],
     [
-      'two ways to succeed and none named',
+      'two completion statuses and none specified',
       { ...lifecycleSchema, completionStatus: undefined },
       '/completionStatus',
     ],
-    ['no way to succeed', { statuses: [status], initialStatus: 'a' }, '/completionStatus'],
+    ['no completion status', { statuses: [status], initialStatus: 'a' }, '/completionStatus'],
   ];
   for (const [name, document, path] of cases)
     test(name, async () => {
@@ -343,7 +343,7 @@ describe('a defect of the lifecycle is refused with its path', () => {
       assert.equal(typeof message, 'string');
     });
 
-  test('one way to succeed needs no name', async () => {
+  test('a single completion status need not be specified', async () => {
     const least = { statuses: [status, success], initialStatus: 'a' };
     const { lifecycleSchema: stored } = await done(make({ key: 'least', lifecycleSchema: least }), 201);
     assert.deepEqual([stored.completionStatus, stored.transitions, stored.claimStatus], ['z', [], undefined]);
@@ -361,7 +361,7 @@ describe('a malformed type is refused with the code of the document', () => {
     ['a long name', { displayName: 'x'.repeat(201) }, 400, 'invalid_request'],
     ['51 checks', { acceptance: Array(51).fill(check) }, 400, 'invalid_request'],
     [
-      'a skill that nobody has registered',
+      'an unregistered skill',
       { execution },
       422,
       'invalid_task_execution',
@@ -388,7 +388,7 @@ describe('a malformed type is refused with the code of the document', () => {
       'invalid_task_execution',
     ],
     [
-      'inputs that are no path',
+      'inputs that are not a path',
       { execution: { ...execution, inputs: 'customFields' } },
       422,
       'invalid_task_execution',
@@ -411,20 +411,30 @@ describe('a malformed type is refused with the code of the document', () => {
       'invalid_task_execution',
     ],
     [
-      'inputs in form, of an unknown skill',
+      'well-formed inputs for an unknown skill',
       { execution: { ...execution, inputs: { a: '$.customFields.steps[0].name' } } },
       422,
       'invalid_task_execution',
       { reason: 'not_found', skill: 'build@1.0' },
     ],
-    ['no seconds to stall', { execution: { progressTimeoutSeconds: 0 } }, 422, 'invalid_task_execution'],
-    ['31 days to stall', { execution: { progressTimeoutSeconds: 2_592_001 } }, 422, 'invalid_task_execution'],
+    [
+      'a stall time of 0 seconds',
+      { execution: { progressTimeoutSeconds: 0 } },
+      422,
+      'invalid_task_execution',
+    ],
+    [
+      'a stall time of 31 days',
+      { execution: { progressTimeoutSeconds: 2_592_001 } },
+      422,
+      'invalid_task_execution',
+    ],
     ['an unknown part of execution', { execution: { image: 'x' } }, 422, 'invalid_task_execution'],
-    ['an execution that is a text', { execution: 'build' }, 422, 'invalid_task_execution'],
-    ['fields that are no object', { fieldSchema: [] }, 422, 'invalid_document', { field: 'fieldSchema' }],
+    ['a string instead of an execution', { execution: 'build' }, 422, 'invalid_task_execution'],
+    ['fields that are not an object', { fieldSchema: [] }, 422, 'invalid_document', { field: 'fieldSchema' }],
     ['a large schema', { fieldSchema: { description: 'x'.repeat(65_536) } }, 422, 'payload_too_large'],
     [
-      'a deep schema',
+      'a deeply nested schema',
       { fieldSchema: deep(21) },
       422,
       'payload_too_deep',
@@ -432,7 +442,7 @@ describe('a malformed type is refused with the code of the document', () => {
     ],
     ['a schema of another draft', { fieldSchema: { items: [{}] } }, 422, 'invalid_json_schema'],
     [
-      'a schema from elsewhere',
+      'a schema with an external reference',
       { fieldSchema: { $ref: 'http://169.254.169.254/' } },
       422,
       'invalid_json_schema',
@@ -459,7 +469,7 @@ describe('a malformed type is refused with the code of the document', () => {
     ],
     ['an approval document that is a list', { approvalSchema: [] }, 422, 'invalid_document'],
     [
-      'instructions above 16 KiB',
+      'instructions over 16 KiB',
       { instructions: 'é'.repeat(8193) },
       422,
       'payload_too_large',
@@ -479,7 +489,7 @@ describe('a malformed type is refused with the code of the document', () => {
       422,
       'invalid_acceptance_spec',
     ],
-    ['a check twice', { acceptance: [check, check] }, 422, 'duplicate_check_key'],
+    ['a duplicate check', { acceptance: [check, check] }, 422, 'duplicate_check_key'],
     ['a reserved key of a check', { acceptance: [{ ...check, key: 'output.x' }] }, 422, 'invalid_acceptance'],
     ...[
       ['11 anchors', { anchors: Array(11).fill('a:b') }, '/anchors'],
@@ -513,7 +523,7 @@ describe('a malformed type is refused with the code of the document', () => {
         'artifactSchema.outputs.0.key',
       ],
       [
-        'an output twice',
+        'a duplicate output',
         {
           outputs: [
             { key: 'a', type: 'paper' },
@@ -523,11 +533,15 @@ describe('a malformed type is refused with the code of the document', () => {
         'artifactSchema.outputs.1.key',
       ],
       [
-        'an input twice',
+        'a duplicate input',
         { inputs: Array(2).fill({ key: 'a', type: 'paper', from: 'parent' }) },
         'artifactSchema.inputs.1.key',
       ],
-      ['an input from nowhere', { inputs: [{ key: 'a', type: 'paper' }] }, 'artifactSchema.inputs.0.from'],
+      [
+        'an input without a source',
+        { inputs: [{ key: 'a', type: 'paper' }] },
+        'artifactSchema.inputs.0.from',
+      ],
       [
         'an input from a sibling',
         { inputs: [{ key: 'a', type: 'paper', from: 'related_to' }] },
@@ -539,7 +553,7 @@ describe('a malformed type is refused with the code of the document', () => {
         'artifactSchema.outputs.0.content',
       ],
       [
-        'no media type',
+        'an empty media type',
         { outputs: [{ key: 'a', type: 'paper', mediaTypes: [] }] },
         'artifactSchema.outputs.0.mediaTypes',
       ],
@@ -594,7 +608,7 @@ describe('a malformed type is refused with the code of the document', () => {
       for (const [key, value] of Object.entries(details ?? {})) assert.deepEqual(given[key], value);
     });
 
-  test("a registered skill without a contract, or a disabled one, can't be called", async () => {
+  test('a registered skill that is disabled or has no contract cannot be called', async () => {
     const register = async (version: string, status: string) => {
       const skill = { name: 'paint', version, protocol: 'http' };
       const { id } = await done(baton.admin.post('/skills', skill), 201);
@@ -610,11 +624,11 @@ describe('a malformed type is refused with the code of the document', () => {
     assert.deepEqual(await reasonOf('2'), { reason: 'no_contract', skill: 'paint@2' });
     assert.deepEqual(await reasonOf('3'), { reason: 'disabled', skill: 'paint@3' });
     assert.deepEqual(await reasonOf('4'), { reason: 'not_found', skill: 'paint@4' });
-    // Another tenant's skill is as absent.
+    // Another tenant's skill is treated as absent.
     assert.deepEqual(await reasonOf('1', baton.otherAdmin), { reason: 'not_found', skill: 'paint@1' });
   });
 
-  test('of two faults, the first in the documented order is returned', async () => {
+  test('if there are two defects, the first in the documented order is returned', async () => {
     const faults: [string, object][] = [
       ['invalid_task_execution', { execution: 1 }],
       ['invalid_json_schema', { fieldSchema: { type: 1 } }],
@@ -647,7 +661,7 @@ describe('a malformed type is refused with the code of the document', () => {
 });
 
 describe(':deprecate', () => {
-  test('deprecates a version: new tasks only use it if they name it; repeating it changes nothing', async () => {
+  test('deprecates a version: new tasks only use it if they specify it; a repeat changes nothing', async () => {
     const [first, second] = [await done(make({ key: 'worn' }), 201), await done(make({ key: 'worn' }), 201)];
     const deprecated = await done(baton.admin.post(`/task-types/${second.id}:deprecate`));
     assert.deepEqual({ ...deprecated, updatedAt: 0 }, { ...second, status: 'deprecated', updatedAt: 0 });
@@ -663,7 +677,7 @@ describe(':deprecate', () => {
     await refused(baton.admin.post('/tasks', { title: 'x', typeKey: 'worn' }), 404, 'not_found');
   });
 
-  test('an unknown type, and one of another tenant, is 404', async () => {
+  test('an unknown type gets 404, and so does one of another tenant', async () => {
     const [{ id }] = (await done(list('', baton.otherAdmin))).items;
     for (const absent of [newId(), id])
       await refused(baton.admin.post(`/task-types/${absent}:deprecate`), 404, 'not_found');

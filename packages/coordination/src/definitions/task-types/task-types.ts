@@ -153,7 +153,7 @@ function summaryOf(row: TaskTypeRow) {
 }
 
 /**
- * Deprecates a version: new tasks only use it if they name it. Repeating it changes nothing.
+ * Deprecates a version: new tasks only use it if they specify it; a repeat changes nothing.
  * @throws Refusal `not_found`, `system_task_type_required` for the last active version of `task`
  */
 export async function deprecateTaskType(context: Context, id: string): Promise<TaskType> {

@@ -49,7 +49,7 @@ export type Retry = z.output<typeof Retry>;
 /** The default for new versions. Versions published before migration 0098 have none: no pause. */
 export const defaultRetry: Retry = Retry.parse({});
 
-/** The execution of tasks of the type: the skill, the longest time of a run without progress, the retries. */
+/** The execution of tasks of the type: the skill, the maximum time of a run without progress, the retries. */
 export const Execution = z.strictObject({
   skill: z
     .string()
@@ -69,7 +69,7 @@ export const Execution = z.strictObject({
     .min(1)
     .max(progressTimeoutSecondsMax)
     .nullish()
-    .meta({ description: 'A run without progress for longer is reported once by run.stalled.' }),
+    .meta({ description: 'A run without progress for a longer time is reported once by run.stalled.' }),
   retry: Retry.nullish(),
   startDateHolds: z.boolean().nullish().meta({
     description: 'Whether tasks are only available and claimable from `startDate` on; true by default.',

@@ -19,7 +19,7 @@ export interface TypeRules {
   /** The publisher; null for the built-in type. */
   readonly createdBy: string | null;
   readonly lifecycle: Lifecycle;
-  /** For the custom fields. */
+  /** The schema of the custom fields. */
   readonly fieldSchema: PreparedSchema;
   /** The type's own acceptance checks. */
   readonly acceptance: readonly AcceptanceCheck[];
@@ -31,7 +31,7 @@ export interface TypeRules {
   readonly approvalSchema: ApprovalSchema;
   readonly completionSchema: CompletionSchema;
   /**
-   * The retries after failed attempts; undefined for versions that are older than retries, whose tasks are available
+   * The retries after failed attempts; undefined for versions that predate retries, whose tasks are available
    * immediately.
    */
   readonly retry: Retry | undefined;

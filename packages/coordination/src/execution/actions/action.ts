@@ -57,7 +57,7 @@ export type UsageInput = z.output<typeof UsageInput>;
 
 const externalReference = z.string().max(2000).nullish();
 const metadata = z.unknown().default({}).meta({ type: 'object', 'x-maxBytes': documentBytesMax });
-/** Other values are refused with their own code. */
+/** Other values are refused with a code of their own. */
 const word = z.string().max(queryWordCharactersMax);
 
 export const ActionRequest = z

@@ -54,7 +54,7 @@ export const actionsApi = [
     method: 'POST',
     path: '/runs/{id}/actions/{aid}:finish',
     summary: 'Finish a started action.',
-    description: 'Requires the live claim of the run. Metadata and usage are added to those of the action.',
+    description: "Requires the live claim of the run. Metadata and usage are added to the action's own.",
     permission: 'tasks.claim',
     params: { ...params, aid: Uuid },
     body: ActionResult,

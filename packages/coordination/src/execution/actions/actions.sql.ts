@@ -8,7 +8,7 @@ export interface UsedAmounts {
   inputTokens: number | null;
   outputTokens: number | null;
   costMicros: number | null;
-  /** Null without costs. */
+  /** Null if there are no costs. */
   currency: string | null;
 }
 
@@ -25,8 +25,8 @@ export interface NewAction {
 }
 
 /**
- * Inserts an action with the next number of its run, adds its usage to the run's totals and records progress. The run's
- * row must be locked. Totals are capped at the largest integer that a double represents exactly.
+ * Inserts an action with the run's next number, adds its usage to the run's totals and records progress. The run's row
+ * must be locked. Totals are capped at the largest integer that a double represents exactly.
  */
 export function insertAction({ usage, ...action }: NewAction) {
   const metadata = JSON.stringify(action.metadata);
@@ -123,7 +123,7 @@ export function findGrantedSkills(tenantId: string, handleId: string, skill: str
       and (g.name = ${skill} or starts_with(g.name, ${skill} || '@'))`;
 }
 
-/** Counts the actions of a run; no row for an unknown run. */
+/** Counts the actions of a run; returns no row for an unknown run. */
 export function countActions(tenantId: string, runId: string) {
   return sql<{ count: number }>`
     select action_count as count from runs where id = ${runId} and tenant_id = ${tenantId}`;

@@ -118,7 +118,7 @@ describe('POST /runs/{id}/actions', () => {
     assert.deepEqual(spent, { budget: 'maxActions', limit: 1, used: 1, runId: run.id });
   });
 
-  test('a refused action takes no number and no budget', async () => {
+  test('a refused action uses no number and no budget', async () => {
     const { run } = await makeRun(baton, worker, { run: { maxActions: 2 } });
     await done(act(run.id), 201);
     for (const body of [{ status: 'odd' }, { skill: 'x' }, { usage: { costMicros: 1, currency: 'QQQ' } }])
@@ -149,7 +149,7 @@ describe('skills', () => {
     return skillId;
   }
 
-  test('an action names a skill that is assigned and not disabled, by name or version', async () => {
+  test('an action can only use an assigned, enabled skill, given by name or version', async () => {
     const { principalId } = worker.actor;
     const older = await skillOf(principalId, 'lint', '1');
     const newer = await skillOf(principalId, 'lint', '2');
@@ -164,7 +164,7 @@ describe('skills', () => {
     await refused(act(run.id, { skill: 'lint@2' }), 403, 'tool_not_authorized');
   });
 
-  test('an action by a skill whose protocol the session did not list is recorded with that protocol', async () => {
+  test('an action that uses a skill whose protocol the session did not list records that protocol', async () => {
     const { actor } = await makeWorker(baton);
     await skillOf(actor.principalId, 'paint', '1');
     const runIn = async (capabilities: string[] | undefined) => {
@@ -173,7 +173,7 @@ describe('skills', () => {
       const { run } = await makeRun(baton, by);
       return (body: object) => done(act(run.id, body, by), 201);
     };
-    // A session without any protocol declares nothing about them (docs/reference/agents.md#tools).
+    // A session that lists no protocols causes no mismatch (docs/reference/agents.md#tools).
     for (const capabilities of [
       undefined,
       [],
@@ -188,7 +188,7 @@ describe('skills', () => {
     assert.deepEqual(metadata, { n: 1, capabilityMismatch: 'mcp' });
   });
 
-  test("only the service reports a protocol mismatch, and it doesn't count for the bytes of metadata", async () => {
+  test("only the service can set a protocol mismatch, which doesn't count towards the size of the metadata", async () => {
     const { actor } = await makeWorker(baton);
     await skillOf(actor.principalId, 'draw', '1');
     const harness = { type: 'test', capabilities: ['skills.protocol.local'] };
@@ -204,7 +204,7 @@ describe('skills', () => {
     assert.deepEqual(finished.metadata, metadata);
   });
 
-  test('a launched run can only use the skills that its handle grants, which is its first refusal', async () => {
+  test('a launched run can only use the skills that its handle grants, which is checked first', async () => {
     await skillOf(rival.actor.principalId, 'review', '1');
     const { handle, child } = await makeFamily(baton, { parent: worker, child: rival });
     const asChild = (skill: string) => act(child.run.id, { skill }, rival);
@@ -237,7 +237,7 @@ describe('skills', () => {
 describe('budgets of runs that launch others', () => {
   const use = (by: Worker, runId: string, usage: object) => act(runId, { usage }, by);
 
-  test('the usage of children counts against the budgets above, at any depth and in every attempt', async () => {
+  test('the usage of children counts against the budgets of all runs above, at any depth and in every attempt', async () => {
     const made = await makeRun(baton, worker, { run: { maxTokens: 100, maxCostMicros: 1000 } });
     const start = async (by: Worker, runId: string, launcher: Worker) => {
       const { childTask } = await done(launch(launcher, runId), 201);
@@ -261,7 +261,7 @@ describe('budgets of runs that launch others', () => {
     await done(rival.actor.post(`/runs/${child.run.id}:succeed`));
   });
 
-  test('a budget of a child is its own, and money counts in its currency', async () => {
+  test('a child has its own budget, and its costs also count against the budget of the run above', async () => {
     const { run, child } = await makeFamily(baton, { parent: worker, child: rival });
     await baton.pool.run(sql`update runs set max_cost_micros = 10, currency = 'EUR' where id = ${run.id}`);
     await baton.pool.run(sql`update runs set max_tokens = 5 where id = ${child.run.id}`);
@@ -275,7 +275,7 @@ describe('budgets of runs that launch others', () => {
     assert.deepEqual(above, { budget: 'maxCostMicros', limit: 10, used: 10, runId: run.id });
   });
 
-  test('the costs of a child are in the currency of every budget above it', async () => {
+  test('the costs of a child must be in the currency of every budget above it', async () => {
     const parent = await makeRun(baton, worker, { run: { maxCostMicros: 100 } });
     const first = await done(launch(worker, parent.run.id), 201);
     const middle = await startChild(rival, first.childTask.id);
@@ -291,7 +291,7 @@ describe('budgets of runs that launch others', () => {
     assert.deepEqual((await read(run.id)).usage.costs, [{ currency: 'USD', costMicros: 100 }]);
     const spent = await refused(use(worker, run.id, {}), 409, 'budget_exceeded');
     assert.equal(spent.runId, parent.run.id);
-    // A budget of its own in another currency does not take it out of the one above.
+    // Its own budget in another currency does not exempt the run from the budget above it.
     await baton.pool.run(sql`update runs set max_cost_micros = 10, currency = 'EUR' where id = ${run.id}`);
     await refused(use(worker, run.id, euros), 422, 'invalid_action');
     const own = await refused(use(worker, run.id, { costMicros: 1 }), 422, 'invalid_action');
@@ -317,7 +317,7 @@ describe('usage', () => {
     assert.deepEqual(spent, { budget: 'maxTokens', limit: 100, used: 101, runId: run.id });
   });
 
-  test('a money budget counts its own currency; without one, any currency is accepted', async () => {
+  test('a money budget accepts only costs in its currency; without one, any currency is accepted', async () => {
     const { run } = await makeRun(baton, worker, { run: { maxCostMicros: 10, currency: 'EUR' } });
     await refused(act(run.id, { usage: { costMicros: 1 } }), 422, 'invalid_action');
     await done(act(run.id, { usage: { costMicros: 10, currency: 'EUR' } }), 201);
@@ -411,7 +411,7 @@ describe('POST /runs/{id}/actions/{aid}:finish', () => {
     assert.deepEqual((await done(list(run.id))).items, [action]);
   });
 
-  test('neither a budget nor a cancellation prevents the end of a started action', async () => {
+  test('neither a budget nor a cancellation prevents a started action from finishing', async () => {
     const { run } = await makeRun(baton, worker, { run: { maxActions: 1, maxTokens: 1 } });
     const action = await done(act(run.id, { status: 'started', usage: { inputTokens: 9 } }), 201);
     await baton.pool.run(sql`update runs set cancel_applied_at = now() where id = ${run.id}`);

@@ -75,7 +75,10 @@ export async function createAction(
   return actionOf(row as ActionRow);
 }
 
-/** Sets the service's own member of the metadata, which overwrites any submitted value and counts for no limit. */
+/**
+ * Sets the service's own member in the metadata, which overwrites any submitted value and doesn't count towards any
+ * limit.
+ */
 function withMismatch(metadata: JsonObject, protocol: Json | undefined): JsonObject {
   const { capabilityMismatch: _, ...sent } = metadata;
   return protocol == null ? sent : { ...sent, capabilityMismatch: protocol };
@@ -133,8 +136,8 @@ async function requireSkill(
 }
 
 /**
- * A launched run may only use the skills that its handle grants, each as `name@version`, whatever is assigned to its
- * principal.
+ * A launched run may only use the skills that its handle grants, each as `name@version`, even if others are assigned to
+ * its principal.
  * @returns the granted skills that match `skill`
  */
 async function requireGrantedSkill(

@@ -14,7 +14,7 @@ export const checkpointsApi = [
     id: 'createCheckpoint',
     method: 'POST',
     path: '/runs/{id}/checkpoints',
-    summary: 'Save a checkpoint of a run, for its next executor.',
+    summary: 'Save a checkpoint of a run for the next executor.',
     description: 'Requires the live claim of the run. `seq` counts from 1 without gaps.',
     permission: 'tasks.claim',
     params,

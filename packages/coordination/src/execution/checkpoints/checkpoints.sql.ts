@@ -3,7 +3,7 @@ import type { JsonObject } from '@baton/values/wire';
 import type { JournalSlice } from '../runs/journal-page.ts';
 import type { CheckpointRow } from './checkpoint.ts';
 
-/** Inserts a checkpoint with the next number of its run and records progress. The run's row must be locked. */
+/** Inserts a checkpoint with the run's next number and records progress. The run's row must be locked. */
 export function insertCheckpoint(checkpoint: {
   id: string;
   tenantId: string;
@@ -28,7 +28,7 @@ export function insertCheckpoint(checkpoint: {
     returning *`;
 }
 
-/** Counts the checkpoints of a run; no row for an unknown run. */
+/** Counts the checkpoints of a run; returns no row for an unknown run. */
 export function countCheckpoints(tenantId: string, runId: string) {
   return sql<{ count: number }>`
     select checkpoint_count as count from runs where id = ${runId} and tenant_id = ${tenantId}`;

@@ -93,7 +93,7 @@ test("a run of an earlier claim of the same principal can't write under the new 
   await refused(check(run.id), 409, 'stale_claim');
 });
 
-test('without limit and cursor the list is whole; a page ends with a cursor of its own run', async () => {
+test("the whole list is returned without limit and cursor; a page's cursor is only valid for its run", async () => {
   const { run } = await makeRun(baton, worker);
   for (let n = 0; n < 60; n += 1) await done(check(run.id), 201);
   const whole = await done(list(run.id));

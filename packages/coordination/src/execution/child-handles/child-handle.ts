@@ -62,14 +62,16 @@ export const ChildHandlePage = z
   .meta({ id: 'ChildHandlePage' });
 export type ChildHandlePage = z.infer<typeof ChildHandlePage>;
 
-/** `handleToken` is shown once. It identifies the handle and grants nothing. */
+/** `handleToken` is shown once. It identifies the handle and grants no rights. */
 export const LaunchedChild = z
   .strictObject({ childHandle: ChildHandle, childTask: Task, handleToken: z.string().nullable() })
   .meta({ id: 'LaunchedChild' });
 export type LaunchedChild = z.infer<typeof LaunchedChild>;
 
 const word = z.string().max(queryWordCharactersMax);
-/** A schema limit far above the allowed number of rights, which is refused with its own code. */
+/**
+ * A schema limit far above the allowed number of rights. A list between the two limits is refused with its own code.
+ */
 const names = z.array(word).max(1000).nullish();
 
 const { title, description, priority, workspaceId, ownerId, assigneeId } = NewTask.shape;
@@ -87,7 +89,7 @@ export const NewChild = z
     assigneeId,
     grant: z
       .strictObject({ permissions: names, capabilities: names, skills: names })
-      .meta({ id: 'ChildGrantRequest', description: 'Omitted kinds are inherited; `[]` grants nothing.' })
+      .meta({ id: 'ChildGrantRequest', description: 'Omitted kinds are inherited; `[]` grants no rights.' })
       .nullish(),
     cancellationPolicy: word.default('cascade_cooperative'),
     expiresInSeconds: z.int().default(604_800),

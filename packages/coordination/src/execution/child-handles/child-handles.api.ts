@@ -79,7 +79,8 @@ export const childHandlesApi = [
     method: 'GET',
     path,
     summary: 'List the children that a run launched, oldest first.',
-    description: 'With `active`, those that are pending, running or suspended; with false, the others.',
+    description:
+      'With `active` true, lists only pending, running and suspended children; with false, only the others.',
     permission: 'tasks.read',
     params,
     query: { active: QueryFlag.optional() },
@@ -109,7 +110,7 @@ export const childHandlesApi = [
     description:
       'For the principal of the run that launched it, or with `claims.manage`. No further run of the child can ' +
       'start; ' +
-      'with `cancelChild`, its active run gets a cancel request. Repeating the call changes nothing.',
+      'with `cancelChild`, its active run gets a cancel request. Repeating the call has no effect.',
     params,
     ...revocation,
     handle: ({ params: { id: handleId }, body }, context) => revokeChildHandle(context, { handleId }, body),
@@ -117,7 +118,7 @@ export const childHandlesApi = [
   endpoint({
     id: 'revokeChildHandleOfRun',
     path: '/runs/{id}/child-handles/{handleId}:revoke',
-    summary: 'Revoke a launch of a run.',
+    summary: 'Revoke a launch made by a run.',
     description: 'The same as POST /child-handles/{id}:revoke, for a handle of this run.',
     params: { id: Uuid, handleId: Uuid },
     ...revocation,

@@ -4,8 +4,8 @@ import { Uuid } from '@baton/values/wire';
 import { cancellationPolicies } from './child-handle.ts';
 
 /**
- * The child's title and description are in the `task.created` event of its task. Of the grant, only the sizes are
- * given.
+ * The child's title and description are in the `task.created` event of its task. Only the sizes of the grant are
+ * included.
  */
 export const childLaunched = defineEvent(
   'run.child.launched',

@@ -15,11 +15,11 @@ export function findHandleByCorrelation(tenantId: string, parentRunId: string, c
     where parent_run_id = ${parentRunId} and correlation_id = ${correlationId} and tenant_id = ${tenantId}`;
 }
 
-/** Lists the handles of a run after a position, in the order of creation. */
+/** Lists a run's handles after a position, in the order of creation. */
 export function findHandles(of: {
   tenantId: string;
   parentRunId: string;
-  /** True for active children only, false for the others only. */
+  /** True: only active children; false: only the others. */
   active: boolean | null;
   after: { createdAt: string; id: string };
   rowsMax: number;
@@ -66,7 +66,7 @@ export interface NewHandle {
   expiresInSeconds: number;
 }
 
-/** Inserts a handle and stores its id on the task. */
+/** Inserts a handle and stores its id with the task. */
 export function insertHandle(handle: NewHandle) {
   return sql<object>`
     with launched as (

@@ -104,7 +104,7 @@ describe('POST /runs/{id}/child-handles', () => {
     });
   });
 
-  test('of the token only a hash is kept', async () => {
+  test('only a hash of the token is stored', async () => {
     const { run } = await makeRun(baton, worker);
     const { handleToken, childHandle } = await done(launch(worker, run.id), 201);
     const row = await baton.pool.row<{ secret_hash: string }>(
@@ -182,7 +182,7 @@ describe('POST /runs/{id}/child-handles', () => {
     assert.deepEqual((await done(list(run.id))).items, []);
   });
 
-  test('a session whose delegation has ended launches nothing, and ends', async () => {
+  test("a session whose delegation has ended can't launch a child, and is closed", async () => {
     const human = await baton.actor({ kind: 'human' });
     const delegationId = await delegate(human, worker.actor, baton);
     const sessionId = await openSession(worker.actor, { onBehalfOf: human.principalId });
@@ -192,12 +192,12 @@ describe('POST /runs/{id}/child-handles', () => {
     assert.equal((await done(baton.admin.get(`/sessions/${sessionId}`))).status, 'closed');
   });
 
-  test('grants only narrow: a child passes on at most its own rights, and omitted kinds are inherited', async () => {
+  test('grants can only narrow rights: a child passes on at most its own, and omitted kinds are inherited', async () => {
     const few = ['tasks.claim', 'tasks.read', 'tasks.write', 'sessions.open'] as const;
     const parent = await makeWorker(baton, { permissions: few });
     const made = await makeFamily(baton, { parent, child: helper });
     assert.deepEqual(made.handle.grant.permissions, few.toSorted());
-    // The helper may do far more, but not as this child.
+    // The helper has far more permissions, but can't use them as this child.
     const more = { grant: { permissions: ['artifacts.write'] } };
     const details = await refused(launch(helper, made.child.run.id, more), 422, 'child_grant_exceeds_parent');
     assert.deepEqual(details.excess.permissions, ['artifacts.write']);
@@ -231,7 +231,7 @@ describe('POST /runs/{id}/child-handles', () => {
     assert.deepEqual(details.excess.skills, ['sand@1.0.0', 'paint']);
   });
 
-  test('nests eight deep at most', async () => {
+  test('allows at most eight nested launches', async () => {
     let { run } = await makeRun(baton, worker);
     for (let depth = 1; depth <= 8; depth += 1) {
       const { childHandle, childTask } = await done(launch(worker, run.id), 201);
@@ -266,7 +266,7 @@ describe('a launched task', () => {
     });
   });
 
-  test('start-run is refused if revoked, expired, without tasks.claim, and after its run has ended', async () => {
+  test('refuses start-run if the launch is revoked, expired or lacks tasks.claim, and after its run has ended', async () => {
     const { run } = await makeRun(baton, worker);
     const launched = async (more: object = {}) => {
       const { childHandle, childTask } = await done(launch(worker, run.id, more), 201);
@@ -290,7 +290,7 @@ describe('a launched task', () => {
     assert.deepEqual(bound, { childHandleId: ended.handle.id, runId: first.id });
   });
 
-  test('after a suspended run, and after one with a lost lease, the next run replaces it', async () => {
+  test('has its run replaced by the next one after a suspension or a lost lease', async () => {
     const { handle, childTask, child, run } = await family();
     await endClaimLease(baton, childTask.id);
     const second = await startChild(worker, childTask.id);
@@ -306,7 +306,7 @@ describe('a launched task', () => {
     assert.deepEqual(types.slice(1), ['run.child.launched', started, started, started, 'run.child.resolved']);
   });
 
-  test('may write as its run only within the grant of the handle', async () => {
+  test('may only write as its run within the grant of the handle', async () => {
     const permissions = ['tasks.claim', 'tasks.read'];
     const { child, childTask } = await family({ grant: { permissions } });
     const make = (runId?: string) =>
@@ -369,7 +369,7 @@ describe('the result of a child', () => {
     });
   });
 
-  test('without named parts the output is the data, and the artifacts are those of the run', async () => {
+  test('consists of the whole output and the artifacts of the run if the output has none of its fields', async () => {
     const { handle, child } = await family();
     const artifact = await done(
       helper.actor.post('/artifacts', {
@@ -404,7 +404,7 @@ describe('the result of a child', () => {
     assert.deepEqual({ summary, data }, kept);
   });
 
-  test('is refused when too large, unsafe, secret or without one hash, before the run ends', async () => {
+  test('is refused if it is too large, unsafe, secret or not canonical, before the run ends', async () => {
     const { child } = await family();
     const refuse = (output: object, status: number, code: string) =>
       refused(succeed(child.run.id, output), status, code);
@@ -433,7 +433,7 @@ describe('the result of a child', () => {
     await done(succeed(child.run.id));
   });
 
-  test('is also stored if others end the child: a disable, a cancelled task, a completion without the run', async () => {
+  test('is also stored if a disable, a cancelled task or a completion without the run ends the child', async () => {
     const victim = await makeWorker(baton);
     const disabled = await makeFamily(baton, { parent: worker, child: victim });
     await done(baton.admin.post(`/principals/${victim.actor.principalId}:disable`));
@@ -515,7 +515,7 @@ describe('GET /child-handles/{idOrToken}', () => {
 });
 
 describe('POST /child-handles/{id}:revoke', () => {
-  test('is allowed for the launching run and for managers of claims; repeating it changes nothing', async () => {
+  test('is allowed for the launching run and for managers of claims; repeating it has no effect', async () => {
     const { run } = await makeRun(baton, worker);
     const { childHandle } = await done(launch(worker, run.id), 201);
     await refused(

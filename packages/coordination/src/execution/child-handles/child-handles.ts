@@ -34,7 +34,7 @@ const start = { createdAt: '-infinity', id: '00000000-0000-0000-0000-00000000000
 
 /**
  * Lists the children that a run launched, oldest first.
- * @param active true for those that are pending, running or suspended, false for the others, absent for all
+ * @param active true for pending, running and suspended children, false for the others, undefined for all
  * @throws Refusal `invalid_cursor`, `not_found`
  */
 export async function listChildHandles(
@@ -58,7 +58,7 @@ export async function listChildHandles(
   return { items, nextCursor, hasMore };
 }
 
-/** A cursor belongs to its run. */
+/** A cursor is only valid for the run that it came from. */
 function positionOf(cursor: string, runId: string) {
   if (!cursor.startsWith(cursorPrefix)) fail('invalid_cursor');
   const forms = ['uuid', 'timestamp', 'uuid'] as const;
@@ -67,8 +67,8 @@ function positionOf(cursor: string, runId: string) {
 }
 
 /**
- * Revokes a launch: no further run of the child can start, and none of its runs can launch children. Repeating it
- * changes nothing.
+ * Revokes a launch: no further run of the child can start, and none of its runs can launch children. Repeating the call
+ * has no effect.
  * @param of.runId the run in the path, which must be the one that launched the child
  * @param request.cancelChild also sends a cancel request to the child's active run
  * @throws Refusal `not_found`, `run_holder_mismatch`

@@ -5,7 +5,7 @@ import { fail } from '../errors.ts';
 import type { NewChild } from './child-handle.ts';
 import { findAssigned } from './child-handles.sql.ts';
 
-/** The rights of a run, of three kinds. */
+/** The three kinds of rights of a run. */
 export interface Grant {
   readonly permissions: readonly string[];
   readonly capabilities: readonly string[];
@@ -29,7 +29,7 @@ export function checkGrant(asked: NewChild['grant']): void {
   if (unknown.length > 0) fail('invalid_child_grant', { field: 'permissions', unknown });
 }
 
-/** Capabilities and skills that are inherited without being named. Beyond this number, the first by name. */
+/** The maximum number of capabilities or skills that are inherited implicitly, in alphabetical order. */
 const inheritedMax = 1000;
 
 /**
@@ -57,7 +57,7 @@ async function assignedTo({ db, tenantId, caller }: Context): Promise<Grant> {
   return { permissions: [...caller.permissions], capabilities, skills };
 }
 
-/** The entries that both lists cover; `admin` covers all. */
+/** The entries that both lists cover; `admin` covers all entries. */
 function intersection(left: readonly string[], right: readonly string[]): string[] {
   const [held, allowed] = [new Set(left), new Set(right)];
   return [...new Set([...left, ...right])].filter(

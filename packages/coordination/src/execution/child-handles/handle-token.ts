@@ -4,7 +4,7 @@ import { fail } from '../errors.ts';
 
 /**
  * A token of a child handle: `ch1_<32 hex of the id>_<secret>`, where the secret is 256 random bits in base64url. It
- * identifies its handle and grants nothing. Only the SHA-256 of the secret is stored.
+ * identifies its handle and grants no rights. Only the SHA-256 of the secret is stored.
  */
 export interface HandleToken {
   /** Shown once, in the response to the launch. */

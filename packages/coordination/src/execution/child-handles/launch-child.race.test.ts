@@ -35,7 +35,7 @@ const revoke = (handleId: string, cancelChild: boolean) =>
   parent.actor.post(`/child-handles/${handleId}:revoke`, { cancelChild });
 
 for (const cancelChild of [false, true])
-  test(`a revocation${cancelChild ? ' that cancels the child' : ''} waits for the launch under it that came first`, async () => {
+  test(`a revocation${cancelChild ? ' that cancels the child' : ''} waits for an earlier launch under it`, async () => {
     const made = await makeFamily(baton, { parent, child });
     const { launching, revoking } = await baton.pool.transaction(async (tx) => {
       // A launch creates a task of the type after it has read its own handle.
@@ -49,11 +49,11 @@ for (const cancelChild of [false, true])
     assert.deepEqual([(await launching).status, (await revoking).status], [201, 200]);
   });
 
-test('a launch beside the revocation of its run’s own launch is either first or refused', async () => {
+test('a launch concurrent with the revocation of its run’s own launch either comes first or is refused', async () => {
   const seen = new Set<string>();
   for (let round = 0; round < raceRounds; round += 1) {
     const made = await makeFamily(baton, { parent, child });
-    // The revocation is the shorter way, so it sometimes begins later.
+    // The revocation takes less time, so it sometimes starts later.
     const [launched, revoked] = await Promise.all([
       launch(child, made.child.run.id),
       sleep(round % 8).then(() => revoke(made.handle.id, round % 2 === 0)),

@@ -23,7 +23,7 @@ const depthMax = 8;
 /**
  * Launches a child of a run, in one transaction: a task, and the handle by which the run tracks it
  * (docs/reference/actions-and-usage.md#launch). A correlation id that the run has already used returns the existing
- * child, whatever the state of the run.
+ * child, regardless of the state of the run.
  * @throws Refusal `invalid_correlation_id`, `invalid_cancellation_policy`, `invalid_child_expiry`,
  * `invalid_child_grant`, those of `requireLiveRun`, `permission_denied`, `child_handle_revoked`,
  * `child_handle_expired`, `child_grant_exceeded`, `child_grant_exceeds_parent`, `child_depth_exceeded`, those of a new

@@ -6,8 +6,8 @@ export type CheckedClaimRow = Pick<ClaimRow, 'task_id' | 'holder_id' | 'expires_
   Pick<ClaimCheck, 'reason'>;
 
 /**
- * Checks a claim at the current time, in one statement without a lock; no row for an unknown claim. If the token is not
- * that of the task's last claim, the result is `superseded`, whatever the state of the claim.
+ * Checks a claim at the current time, in one statement without a lock; returns no row for an unknown claim. If the
+ * token is not that of the task's last claim, the result is `superseded`, regardless of the state of the claim.
  */
 export function findClaimCheck(tenantId: string, claimId: string, fencingToken: number) {
   return sql<CheckedClaimRow>`

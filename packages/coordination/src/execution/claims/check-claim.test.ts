@@ -36,7 +36,7 @@ type Held = Awaited<ReturnType<typeof held>>;
 const check = (claim: Held['claim'], fencingToken = claim.fencingToken, by = gateway) =>
   by.post(`/claims/${claim.id}:check`, { fencingToken });
 
-test('a live claim is live, for every reader of tasks, and nothing changes', async () => {
+test('every reader of tasks sees that a live claim is live, and the check changes no state', async () => {
   const { task, claim } = await held();
   assert.deepEqual(await done(check(claim)), {
     live: true,
@@ -101,7 +101,7 @@ test('the end of a delegation, or a disabled person, ends the claim', async () =
   assert.equal((await done(check(claim))).reason, 'session_inactive');
 });
 
-test('an unknown claim is 404, and so is that of another tenant', async () => {
+test('an unknown claim, or one of another tenant, returns 404', async () => {
   const { claim } = await held();
   await refused(check({ ...claim, id: newId() }), 404, 'not_found');
   await refused(check(claim, 1, baton.otherAdmin), 404, 'not_found');

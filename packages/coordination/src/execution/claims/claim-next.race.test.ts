@@ -16,7 +16,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-/** Open tasks straight in the store: made over HTTP they would take most of the test's time. */
+/** Inserts open tasks directly into the database: creating them over HTTP would take most of the test's time. */
 async function fill(count: number, priority: number): Promise<void> {
   const { tenantId, admin } = baton;
   await baton.pool.run(sql`
@@ -36,7 +36,7 @@ async function drain({ actor, sessionId }: Worker, count: number): Promise<any[]
   }
 }
 
-/** Every task of a priority has one claim, and the tokens of each task rise by one. */
+/** Every task of a priority has one claim, and the tokens of each task increase by one. */
 async function claimsOf(priority: number) {
   return baton.pool.rows<{ id: string; tokens: string[]; active: number }>(sql`
     select t.id, array_agg(c.fencing_token order by c.acquired_at, c.fencing_token)::text[] as tokens,
@@ -49,7 +49,7 @@ for (const [priority, count] of [
   [1, 10],
   [2, 100],
 ] as const)
-  test(`${rivals} rivals in batches of ${count}: each task is handed out once, none is refused or left`, async () => {
+  test(`${rivals} rivals in batches of ${count}: each task is claimed once, and none is refused or left over`, async () => {
     await fill(tasks, priority);
     const got = (await Promise.all(workers.map((worker) => drain(worker, count)))).flat();
     assert.equal(got.length, tasks);
@@ -63,7 +63,7 @@ for (const [priority, count] of [
     assert.deepEqual(left, { rows: 0 });
   });
 
-test('beside :claim, releases and dead claims: never two live claims, tokens increase by one, and no task is lost', async () => {
+test('with concurrent :claim, releases and dead claims: never two live claims, consecutive tokens, and no lost task', async () => {
   const priority = 3;
   await fill(60, priority);
   const ids = (
@@ -97,7 +97,7 @@ test('beside :claim, releases and dead claims: never two live claims, tokens inc
     }),
   );
   const [first] = workers as [Worker, ...Worker[]];
-  assert.equal((await drain(first, 100)).length, ids.length, 'all can be claimed in the end');
+  assert.equal((await drain(first, 100)).length, ids.length, 'all tasks can be claimed in the end');
   for (const { tokens, active } of await claimsOf(priority)) {
     assert.equal(active, 1);
     assert.deepEqual(

@@ -10,7 +10,7 @@ export interface NewClaims {
   sessionId: string;
   /** In the order of assignment. */
   taskIds: readonly string[];
-  /** One for each task to claim, at most. */
+  /** At most one for each task to claim. */
   claimIds: readonly string[];
   claimedEventIds: readonly string[];
   expiredEventIds: readonly string[];
@@ -23,7 +23,7 @@ export interface NewClaims {
   writesOutbox: boolean;
 }
 
-/** A new claim with the payloads of its events. */
+/** A new claim, with the payloads of its events. */
 export type NextClaimRow = ClaimRow & { claimed_payload: unknown; expired_payload: unknown };
 
 /**

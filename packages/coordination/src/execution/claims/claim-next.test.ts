@@ -30,13 +30,13 @@ const itemsOf = async (more: object = {}, by = worker) => (await done(claimNext(
 const idsOf = async (more: object = {}, by = worker): Promise<string[]> =>
   (await itemsOf(more, by)).map(({ task }: any) => task.id);
 
-/** Tasks of a principal of their own, so that the tests don't take each other's work. */
+/** Tasks assigned to a new principal, so that the tests don't claim each other's work. */
 async function pile(): Promise<{ assigneeId: string; make(more?: object): Promise<any> }> {
   const { principalId: assigneeId } = await baton.actor();
   return { assigneeId, make: (more = {}) => makeTask(baton, { assigneeId, ...more }) };
 }
 
-/** An empty queue of a tenant of its own. */
+/** An empty queue in another tenant. */
 async function otherTenant(): Promise<{ admin: Actor; worker: Worker; make(more?: object): Promise<any> }> {
   const admin = baton.otherAdmin;
   await baton.pool.run(sql`
@@ -50,7 +50,7 @@ async function otherTenant(): Promise<{ admin: Actor; worker: Worker; make(more?
 }
 
 describe('the tasks that :claim-next claims', () => {
-  test('the task after the claim, and the claim; the events are those of :claim', async () => {
+  test('the task after the claim, and the claim, with the same events as :claim', async () => {
     const { assigneeId, make } = await pile();
     const task = await make();
     const [item, ...rest] = await itemsOf({ assigneeId, ttlSeconds: 60, intent: 'next' });
@@ -150,7 +150,7 @@ describe('the tasks that :claim-next claims', () => {
     }
   });
 
-  test('nothing that :claim would refuse: ended, claimed, waiting, gated, ineligible', async () => {
+  test('no task that :claim would refuse: ended, claimed, waiting, gated, ineligible', async () => {
     const { assigneeId, make } = await pile();
     const { id: roleId, slug } = await done(baton.admin.post('/roles', { slug: 'next', name: 'R' }), 201);
     const [ended, claimed, waiting, gated, required, free] = [
@@ -170,7 +170,7 @@ describe('the tasks that :claim-next claims', () => {
     assert.deepEqual(await idsOf({ assigneeId, count: 100 }), []);
   });
 
-  test('the task of a dead claim, with its end before the new claim, however it was claimed', async () => {
+  test('the task of a dead claim, which ends before the new claim, whichever endpoint created it', async () => {
     const { assigneeId, make } = await pile();
     const task = await make();
     const [other, gone] = [await makeWorker(baton), await makeWorker(baton)];
@@ -220,7 +220,11 @@ describe('the tasks that :claim-next claims', () => {
     const nobodys = await makeTask(baton, { workspaceId: below.id });
     const mine = await makeTask(baton, { assigneeId: worker.actor.principalId });
     assert.deepEqual(await idsOf({ assigneeId, workspaceId: below.id, count: 9 }), [inBelow.id]);
-    assert.deepEqual(await idsOf({ workspaceId: above.id, count: 9 }), [], 'it is of somebody else');
+    assert.deepEqual(
+      await idsOf({ workspaceId: above.id, count: 9 }),
+      [],
+      'it is assigned to another principal',
+    );
     assert.deepEqual(await idsOf({ workspaceId: above.id, includeAssigned: true, count: 9 }), [inAbove.id]);
     assert.deepEqual(await idsOf({ workspaceId: above.id, includeDescendants: true, count: 9 }), [
       nobodys.id,
@@ -246,7 +250,7 @@ describe('the refusals of :claim-next', () => {
     await refused(claimNext(closed), 409, 'session_not_active');
   });
 
-  test('an unknown workspace or project, a lease out of bounds, a count outside of 1 to 100', async () => {
+  test('an unknown workspace or project, a lease out of bounds, a count outside 1 to 100', async () => {
     for (const name of ['workspaceId', 'projectId'])
       await refused(claimNext(worker, { [name]: newId(), ttlSeconds: 1 }), 404, 'not_found');
     for (const ttlSeconds of [9, 3601]) {

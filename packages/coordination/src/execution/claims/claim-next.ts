@@ -16,12 +16,12 @@ import { taskClaimed } from './claims.events.ts';
 import { claimTtl, refuseTtl } from './ttl.ts';
 
 const countMax = 100;
-/** Extra tasks read in the first round, since rivals have locked some of them. */
+/** How many extra tasks the first round reads, since rivals have locked some of them. */
 const spareRows = 64;
-/** Each round reads this many times the rows of the previous round, up to the maximum. */
+/** Each round reads this many times as many rows as the previous round, up to the maximum. */
 const roundGrowth = 4;
 const roundRowsMax = 10_000;
-/** Bounds a call when the head of the queue has very many stale rows. The next call continues after them. */
+/** Limits a call if the head of the queue has very many stale rows. The next call continues after them. */
 const roundsMax = 12;
 
 export const ClaimNextRequest = ClaimRequest.extend({
@@ -35,7 +35,7 @@ export const ClaimNextRequest = ClaimRequest.extend({
   includeAssigned: z
     .boolean()
     .nullish()
-    .describe('Include tasks assigned to others: all by priority, then age.'),
+    .describe('Also claim tasks assigned to others; all are then ordered by priority, then age.'),
 }).meta({ id: 'ClaimNextRequest' });
 export type ClaimNextRequest = z.output<typeof ClaimNextRequest>;
 
@@ -147,7 +147,7 @@ function noteGranted(context: Context, lease: NextClaimRow): void {
   context.afterCommit.push(() => context.counters.claimTakeovers.inc());
 }
 
-/** Removes null filters: null and absent mean the same. */
+/** Removes null filters: null means the same as absent. */
 function withoutNulls(request: ClaimNextRequest) {
   return {
     workspaceId: request.workspaceId ?? undefined,

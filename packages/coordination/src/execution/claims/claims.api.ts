@@ -49,7 +49,7 @@ export const claimsApi = [
     path: '/work:claim-next',
     summary: 'Claim the next available tasks: assigned to the caller first, then by priority and age.',
     description:
-      'Tasks assigned to the caller are claimed first, then unassigned ones; those of others only with ' +
+      'Tasks assigned to the caller are claimed first, then unassigned ones, and those of others only with ' +
       'includeAssigned. Concurrent callers never wait for each other and never claim the same task. Children of one ' +
       "parent are spaced one second apart, so that one parent can't fill the queue. The list is empty when no task " +
       'is available.',

@@ -10,8 +10,8 @@ import { done, endClaimLease, makeTask, makeWorker, openSession, type Worker } f
 import { makeWorkerTools } from '../../testing/sweepers.ts';
 import { expireDueClaims } from '../sweeper/sweeper.ts';
 
-// Random doings of several agents on a few tasks, all at once; app/model.property.test.ts has them one after the other, against
-// a model.
+// Random concurrent requests of several agents for a few tasks. app/model.property.test.ts sends them sequentially and
+// compares the results with a model.
 
 const workersCount = 3;
 const tasksCount = 2;
@@ -98,7 +98,7 @@ test('all agents at once: no failure, one active claim, increasing tokens, and n
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 24, maxLength: 48 }), async (steps) => {
       const world = await makeWorld();
-      // Something to hold from the start.
+      // Two agents start with a claim.
       for (const n of [0, 1])
         await attempt(world, { verb: 'claim', worker: n, task: n, back: 0, flag: false });
       for (let from = 0; from < steps.length; from += together) {

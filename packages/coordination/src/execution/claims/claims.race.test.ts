@@ -61,7 +61,7 @@ test('a dead claim is taken over by one rival only, each time with the next fenc
       [token],
     );
     assert.equal(losers.length, rivals - 1);
-    // Its lease ends: nothing else can make it end sooner than ten seconds.
+    // Expire the lease directly, because the shortest lease is ten seconds.
     await baton.pool.run(
       sql`update claims set expires_at = now() - interval '1 ms' where task_id = ${taskId} and status = 'active'`,
     );

@@ -50,7 +50,7 @@ export type InsertedClaimRow = ClaimRow & {
  *
  * Only one rival can win, because everything that they compete for is on the task's row: after waiting for its lock,
  * PostgreSQL evaluates the `where` again on the new row, prerequisites included. The session of the current claim is
- * read as of the start of the statement. That is enough, because a dead session stays dead; with a later clock, a
+ * read as of the start of the statement. That is enough, because a dead session stays dead; with a later time, a
  * session that was renewed during the wait would look dead. `enter_own_session` takes shared locks on the caller and
  * the caller's session, against a concurrent disable or close. The unique index `claims_one_active` is the second
  * guard.
@@ -165,7 +165,7 @@ export function listOfClaims(tenantId: string, filter: ClaimFilter): SeenList<Cl
 function findClaims(tenantId: string, filter: ClaimFilter, page: Page): PageQuery<ClaimRow> {
   const found = matching(build.selectFrom('claims').selectAll().where('tenant_id', '=', tenantId), filter);
   if (filter.status !== undefined || filter.task_id !== undefined) return pageQuery(found, newestFirst, page);
-  // The indexes on claims, and on those of a session, start with the status.
+  // The indexes for a tenant's claims and for a session's claims start with the status.
   const parts = claimStatuses.map((status) => found.where('status', '=', status));
   return mergedPageQuery(parts, newestFirst, page);
 }

@@ -225,7 +225,7 @@ describe('POST /tasks/{ref}:claim', () => {
 });
 
 describe('GET /claims', () => {
-  test('lists newest first in pages, with filters, and without those of another tenant', async () => {
+  test('lists newest first in pages, with filters, and without claims of another tenant', async () => {
     const session = await openSession(worker.actor);
     const claims = [];
     for (let count = 0; count < 3; count += 1) {
@@ -268,7 +268,7 @@ describe('POST /claims/{id}:heartbeat', () => {
       );
       assert.equal(row?.lease_expires_at, beat.expiresAt);
     }
-    // Without a length it is renewed by the one it was taken for, never cut to another.
+    // Without a length, the lease is renewed for its original length.
     for (const body of [{}, { ttlSeconds: null }, undefined]) {
       const beat = await done(worker.actor.post(`/claims/${claim.id}:heartbeat`, body));
       assert.equal(lifeSeconds(beat.heartbeatAt, beat.expiresAt), 900);
@@ -477,7 +477,7 @@ describe('POST /claims/{id}:reclaim', () => {
   });
 });
 
-test('claim_takeovers_total counts a take-over when it succeeded', async () => {
+test('claim_takeovers_total counts successful take-overs', async () => {
   const takeovers = async () =>
     Number(/^claim_takeovers_total (\d+)$/m.exec((await baton.request('GET', '/metrics')).body)?.[1]);
   const task = await makeTask(baton);

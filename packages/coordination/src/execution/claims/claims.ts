@@ -35,7 +35,7 @@ export async function claimTask(context: Context, ref: TaskRef, request: ClaimRe
 
 /**
  * The usual case: a single statement. If it returns no claim, two reads find the first reason in the documented order
- * of refusals. If they find none, because the obstacle has meanwhile disappeared, the claim is retried in a transaction.
+ * of refusals. If they find none, because the obstacle has since disappeared, the claim is retried in a transaction.
  */
 async function claimInStatement(
   context: Context,
@@ -64,7 +64,7 @@ async function claimInTransaction(
       ttlSeconds === undefined ? undefined : await takeLease(context, ref, request, ttlSeconds, isEligible);
     if (claim !== undefined) return claim;
     await requireLiveSession(context, request.sessionId);
-    // Locks the task and checks that the caller is eligible, or refuses.
+    // Locks the task and checks that the caller is eligible, or refuses the claim.
     await requireClaimableTask(context, ref);
     if (ttlSeconds === undefined) refuseTtl(context);
   }
@@ -72,7 +72,7 @@ async function claimInTransaction(
 }
 
 /**
- * Takes over the task of a claim that has ended or whose lease has expired.
+ * Claims the task of a claim that has ended or whose lease has expired.
  * @throws Refusal `not_found`, those of a session, `claim_not_expired` while the claim is live, those of `claimTask`
  */
 export async function reclaimTask(context: Context, claimId: string, request: ClaimRequest): Promise<Claim> {
@@ -116,11 +116,11 @@ export async function releaseClaim(context: Context, claimId: string, reason: st
     fail('claim_holder_mismatch', { claimId });
   if (claim.status !== 'active') return claim;
   const [released] = await releaseClaims(context, { claimIds: [claimId] }, { reason, taskStatusMove: true });
-  // It ended between the read and the lock.
+  // The claim ended between the read and the lock.
   return released === undefined ? getClaim(context, claimId) : claimOf(released);
 }
 
-/** @returns undefined also if a rival wins between the statement's read and its insert */
+/** @returns undefined, even if a rival wins between the statement's read and its insert */
 async function tryLease(
   context: Context,
   ref: TaskRef,

@@ -16,7 +16,10 @@ before(async () => {
 });
 after(() => baton.close());
 
-/** Claims a task in the name of the person while somebody has the person's lock alone; `meanwhile` is what that one does. */
+/**
+ * Claims a task on behalf of the person, and runs the statement of `meanwhile` while another transaction holds the
+ * person's lock exclusively.
+ */
 async function claimDuring(meanwhile: () => ReturnType<typeof sql> | undefined) {
   const task = await makeTask(baton);
   const sessionId = await openSession(worker.actor, { onBehalfOf: person.principalId });
@@ -31,7 +34,7 @@ async function claimDuring(meanwhile: () => ReturnType<typeof sql> | undefined) 
   return claiming;
 }
 
-test('a claim in the name of a person waits for a command with an exclusive lock on the person, then succeeds', async () => {
+test('a claim on behalf of a person waits for a command with an exclusive lock on the person, then succeeds', async () => {
   const answer = await claimDuring(() => undefined);
   assert.equal(answer.status, 200, JSON.stringify(answer.body));
 });

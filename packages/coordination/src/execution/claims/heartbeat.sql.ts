@@ -57,7 +57,7 @@ export type LeaseStateRow = Pick<ClaimRow, 'holder_id' | 'status' | 'expires_at'
   delegation_over: boolean;
 };
 
-/** Locks the claim's task, so that the following reads can't change; no row for an unknown claim. */
+/** Locks the claim's task, so that the following reads can't change; returns no row for an unknown claim. */
 export function lockTaskOfClaim(tenantId: string, claimId: string) {
   return sql<{ id: string }>`
     select t.id from tasks t

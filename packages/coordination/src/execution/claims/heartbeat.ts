@@ -8,7 +8,7 @@ import { type Claim, claimOf } from './claim.ts';
 import { findLeaseState, type LeaseStateRow, lockTaskOfClaim, updateClaimLease } from './heartbeat.sql.ts';
 import { refuseTtl } from './ttl.ts';
 
-/** The task's lock doesn't cover a session that closes meanwhile, so the state may change once after it was read. */
+/** The task's lock doesn't protect against the session being closed, so the state may change once after it was read. */
 const attemptsMax = 3;
 
 /**
@@ -78,7 +78,7 @@ async function refuseDeadLease(context: Context, claimId: string): Promise<void>
     fail('claim_holder_mismatch', { claimId });
   if (state.status !== 'active') fail('claim_not_active', { claimId, status: state.status });
   if (state.lease_over) fail('claim_expired', { claimId, expiresAt: state.expires_at });
-  // A session whose lease has expired is stale, even before the worker records it.
+  // A session whose lease has expired is stale, even before the worker records that.
   const sessionStatus = state.session_status === 'active' ? 'stale' : state.session_status;
   if (state.session_over) fail('session_not_active', { sessionId, status: sessionStatus });
   if (!state.delegation_over) return;

@@ -10,7 +10,10 @@ import { expireDueClaims, expireDueSessions } from '../sweeper/sweeper.ts';
 
 const holdersMax = 100;
 const beatsOfEach = 20;
-/** Few, since each running transaction prevents the cleanup of dead rows, and on a busy machine one runs for long. */
+/**
+ * Few, because any running transaction prevents the cleanup of dead rows, and on a busy machine some run for a long
+ * time.
+ */
 const beatsAtATime = 8;
 /** A transaction of another test, in any database of the server, can prevent the cleanup during several of them. */
 const triesMax = 10;
@@ -66,7 +69,7 @@ longTest(
   },
 );
 
-/** The tables of which too few updates by heartbeats are HOT. */
+/** The tables with too few HOT updates by heartbeats. */
 async function coldTables(held: readonly string[]): Promise<string[]> {
   const before = await settledTally();
   const beats = Array.from({ length: beatsOfEach }, () => held).flat();
@@ -86,7 +89,7 @@ async function coldTables(held: readonly string[]): Promise<string[]> {
   });
 }
 
-test('a sweeper postpones a live lease to its end, and finds one that a heartbeat shortened', async () => {
+test('a sweeper postpones its check of a live lease to the end of the lease, and finds a lease that a heartbeat shortened', async () => {
   const { tools, close } = makeWorkerTools(baton);
   const jobs = [expireDueClaims(tools), expireDueSessions(tools)];
   const sessionId = await openSession(worker.actor);

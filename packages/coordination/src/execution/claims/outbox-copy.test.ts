@@ -11,7 +11,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-test('with CP_OUTBOX_ENABLED=false every statement that writes events writes no outbox row', async () => {
+test('with CP_OUTBOX_ENABLED=false statements that write events write no outbox rows', async () => {
   const worker = await makeWorker(baton);
   await makeRun(baton, worker);
   await makeTask(baton);

@@ -5,7 +5,7 @@ import { startCoordination, type TestCoordination } from '../../testing/coordina
 import { claimTask, done, makeTask, makeWorker, type Worker } from '../../testing/leases.ts';
 
 const rounds = 60;
-/** A server process writes down what it has read once a second, when it ends a statement. */
+/** A server process reports its read statistics at most once a second, at the end of a statement. */
 const statisticsAfterMs = 1100;
 
 let baton: TestCoordination;
@@ -18,7 +18,7 @@ after(() => baton.close());
 
 const claim = async () => claimTask(worker, (await makeTask(baton)).id);
 
-/** @param act a call that lets the server process write down what it has read */
+/** @param act a call that makes the server process report its read statistics */
 async function entriesRead(act: () => Promise<unknown> = claim): Promise<number> {
   await new Promise((passed) => setTimeout(passed, statisticsAfterMs));
   await act();
@@ -42,11 +42,11 @@ test("a search for work that was planned on empty tables doesn't read the live c
   const read = (await entriesRead(search)) - before;
   assert.ok(
     read < live,
-    `${rounds} searches beside ${live} live claims read ${read} entries of the indexes of claims`,
+    `${rounds} searches with ${live} live claims read ${read} entries of the indexes of claims`,
   );
 });
 
-test('a claim that was planned on empty tables reads no more claims as they grow', async () => {
+test("a claim that was planned on empty tables doesn't read more claims as they grow", async () => {
   await baton.pool.run(sql`vacuum (analyze)`);
   const before = await entriesRead();
   for (let round = 0; round < rounds; round += 1) await claim();

@@ -7,7 +7,7 @@ export interface Resolution {
   messageId: string;
   status: string;
   safeBoundary: string | null;
-  /** A blank value keeps the sender's reason. */
+  /** If it is blank, the sender's reason is kept. */
   reason: string;
   acknowledgedBy: string;
 }

@@ -30,8 +30,8 @@ const eventOf = {
 
 /**
  * Resolves the next message of a run (docs/reference/actions-and-usage.md#acknowledge); requires the run's live claim.
- * An applied cancel request is also sent to the runs that this run launched with a cascading policy. Those that can't
- * be written are left to the worker.
+ * An applied cancel request is also sent to the runs that this run launched with a cascading policy. Requests that
+ * can't be written are left to the worker.
  * @throws Refusal `invalid_control_status`, those of `checkAcknowledgement` and of `requireLiveRun`,
  * `run_version_conflict`, `not_found`, `control_message_terminal`, `control_message_version_conflict`,
  * `control_message_out_of_order`
@@ -66,7 +66,7 @@ export async function acknowledgeControlMessage(
   return { controlMessage: controlMessageOf(message), runVersion: message.run_version };
 }
 
-/** Messages are resolved in their order. The run is locked, so none is added or resolved concurrently. */
+/** Messages are resolved in order. The run is locked, so none is added or resolved concurrently. */
 async function requireTurn(
   { db, tenantId }: Context,
   { id: runId }: LiveRunRow,

@@ -14,24 +14,24 @@ export interface Sending {
   readonly reason: string;
   /** The requester; the caller by default. */
   readonly requestedBy?: { principalId: string; requestId: string; correlationId: string };
-  /** The message or the handle that caused this one. */
+  /** The message or the handle that caused this message. */
   readonly causationId: string | null;
 }
 
 /**
- * The key of a message that the service itself sends. Starts with a blank, which is trimmed from every header value, so
- * no client can use it.
+ * The key of a message that the service itself sends. It starts with a space, which is trimmed from every header value,
+ * so that no client can use it.
  */
 export const internalKey = (name: string) => ` ${name}`;
 
-/** The key, in each run, of the message that another one causes. */
+/** The key, in each run, of a message that this one caused. */
 export const cascadeKey = ({ id }: ControlMessageRow) => internalKey(`cascade:${id}`);
 
 /**
  * Adds one open message to each of the runs, in the order of their ids, and emits the events. Runs that are not running
  * are skipped.
  * @param keyOf returns the message's key, unique in its run, for its id
- * @param reason the reason that `run.cancel_requested` contains; absent, only the message is named
+ * @param reason the reason in `run.cancel_requested`; without it, the event only refers to the message
  */
 export async function addMessages(
   context: Context,

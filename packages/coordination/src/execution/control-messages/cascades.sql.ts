@@ -4,7 +4,7 @@ import type { QueuePosition } from '../../service/queue-walk.ts';
 import type { Tables } from '../../service/schema.ts';
 import type { CascadeRoot } from './control-message.ts';
 
-/** Schedules the rest of a cancellation for the worker. */
+/** Leaves the rest of a cancellation to the worker. */
 export function insertCascade(tenantId: string, messageId: string, followsRelations: boolean) {
   return sql<object>`
     insert into run_cascades (message_id, tenant_id, follows_relations)
@@ -21,7 +21,10 @@ export function findCascades([createdAt, id]: QueuePosition, rowsMax: number) {
     order by created_at, message_id limit ${rowsMax}`;
 }
 
-/** Locks the message with which an unfinished cancellation began; no row if another worker has it or it is done. */
+/**
+ * Locks the message with which an unfinished cancellation began; returns no row if another worker holds it or it is
+ * done.
+ */
 export function tryLockCascade(tenantId: string, messageId: string) {
   return sql<CascadeRoot>`
     with cascade as materialized (

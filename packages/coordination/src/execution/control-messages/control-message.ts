@@ -6,7 +6,7 @@ import type { Tables } from '../../service/schema.ts';
 export const controlOperations = ['queue', 'steer', 'redirect', 'request_cancel', 'force_cancel'] as const;
 export type ControlOperation = (typeof controlOperations)[number];
 export const controlStatuses = ['accepted', 'applied', 'rejected', 'superseded'] as const;
-/** The outcomes that an executor can report for an accepted message. */
+/** What an executor can report as the outcome of an accepted message. */
 export const acknowledgements = ['applied', 'rejected', 'superseded'] as const;
 export type Acknowledgement = (typeof acknowledgements)[number];
 
@@ -40,7 +40,7 @@ export const ControlMessage = z
   .meta({ id: 'ControlMessage' });
 export type ControlMessage = z.infer<typeof ControlMessage>;
 
-/** A message and the version of its run after it. */
+/** A message, and the version that its run has after it. */
 export const ControlMessageResult = z
   .strictObject({ controlMessage: ControlMessage, runVersion: z.int().positive() })
   .meta({ id: 'ControlMessageResult' });

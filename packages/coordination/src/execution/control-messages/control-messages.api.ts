@@ -34,10 +34,10 @@ export const controlMessagesApi = [
     path,
     summary: 'Send a control message to a running run.',
     description:
-      'For its principal, or with `claims.manage`. Its executor processes queue, steer, redirect and request_cancel ' +
-      'in ' +
-      'their order; force_cancel ends the run immediately, and every run below it: those that it launched, and with ' +
-      '`claims.manage` also those whose tasks are only related by `spawned_by`. The worker ends those that are locked.',
+      'For its principal, or with `claims.manage`. Its executor handles `queue`, `steer`, `redirect` and ' +
+      '`request_cancel` messages in order; `force_cancel` ends the run immediately, and every run below it: those ' +
+      'that it launched, and with `claims.manage` also those whose tasks are only related by `spawned_by`. The ' +
+      'worker ends those that are locked.',
     permission: ['claims.manage', 'tasks.claim'],
     deniedAs: ['claims.manage'],
     params,
@@ -134,7 +134,7 @@ export const controlMessagesApi = [
     method: 'POST',
     path: '/runs/{id}:request-cancel',
     summary: 'Request that a running run stop by itself.',
-    description: 'For its principal, or with `claims.manage`. Repeating the call changes nothing.',
+    description: 'For its principal, or with `claims.manage`. Repeating the call has no effect.',
     permission: ['claims.manage', 'tasks.claim'],
     deniedAs: ['claims.manage'],
     params,

@@ -56,7 +56,7 @@ const violations = {
     where (t.child_handle_id is distinct from h.id) or (t.origin ->> 'kind' = 'parent' and h.id is null)
       or (h.id is not null and not exists (
         select from task_relations r where r.from_task_id = t.id and r.to_task_id = h.parent_task_id and r.type = 'spawned_by'))`,
-  'a child that ended has its result, another one has none': sql`
+  'only a child that has ended has a result': sql`
     select h.id from child_handles h join runs r on r.id = h.child_run_id
     where (h.recorded_at is not null) <> (r.status in ('succeeded', 'failed', 'cancelled'))`,
   'no run of a child starts after its launch was revoked': sql`
@@ -66,7 +66,7 @@ const violations = {
       and (started.position, started.sequence) > (revoked.position, revoked.sequence)`,
 };
 
-/** Lets the worker finish what the cancellations left. */
+/** Lets the worker finish the cancellations. */
 async function finishCascades(): Promise<void> {
   const { tools, close } = makeWorkerTools(baton);
   try {
@@ -91,7 +91,7 @@ const runningBelow = (taskId: string) =>
     )
     select r.id from below join runs r on r.task_id = below.id and r.status = 'running'`);
 
-test('two launches under one correlation id, in two processes, make one child', async () => {
+test('two launches under one correlation id, in two processes, create one child', async () => {
   for (let round = 0; round < rounds; round += 1) {
     const { run } = await makeRun(baton, worker);
     const body = { correlationId: 'a', title: 'a part' };
@@ -130,7 +130,7 @@ test('one key in two processes creates one message, and both senders get the sam
   }
 });
 
-test('of senders that expect the same version of a run, one wins', async () => {
+test('only one of several senders that expect the same version of a run succeeds', async () => {
   const { run } = await makeRun(baton, worker);
   for (let version = 1; version <= rounds; version += 1) {
     const message = { operation: 'queue', directive: 'x', expectedRunVersion: version };
@@ -162,7 +162,7 @@ test('an acknowledgement and a forced cancellation: the message is resolved by o
   }
 });
 
-test('a forced cancellation beside launches: no child of the run keeps running, or is launched after it', async () => {
+test('a forced cancellation concurrent with launches: no child of the run keeps running, or is launched after it', async () => {
   for (let round = 0; round < rounds; round += 1) {
     const { run, task } = await makeRun(baton, worker);
     const [cancelled, ...launched] = await Promise.all([
@@ -225,7 +225,7 @@ test('a forced cancellation does not wait for a completion below, which waits fo
   await finishCascades();
 });
 
-test('the worker waits for a task below that others lock again and again', async () => {
+test('the worker waits for a task below that is locked repeatedly', async () => {
   const { run, childTask, child } = await makeFamily(baton, { parent: worker, child: helper });
   const { tools, close } = makeWorkerTools(baton);
   try {
@@ -245,7 +245,7 @@ test('the worker waits for a task below that others lock again and again', async
   await finishCascades();
 });
 
-test('nested forced cancellations beside ends of the runs below: each run ends once', async () => {
+test('nested forced cancellations while the runs below end: each run ends once', async () => {
   for (let round = 0; round < rounds; round += 1) {
     const top = await makeFamily(baton, { parent: worker, child: helper });
     const { childTask } = await done(launch(helper, top.child.run.id), 201);
@@ -265,7 +265,7 @@ test('nested forced cancellations beside ends of the runs below: each run ends o
   }
 });
 
-test('a revocation beside the start of the child’s run: no run starts after it', async () => {
+test('a revocation concurrent with the start of the child’s run: no run starts after it', async () => {
   for (let round = 0; round < rounds; round += 1) {
     const { run } = await makeRun(baton, worker);
     const { childHandle, childTask } = await done(launch(worker, run.id), 201);

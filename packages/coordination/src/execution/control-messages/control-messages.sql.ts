@@ -35,7 +35,7 @@ export function findOpenMessages(tenantId: string, runId: string) {
     where run_id = ${runId} and tenant_id = ${tenantId} and status = 'accepted'`;
 }
 
-/** Lists the messages of a run after a number, in their order. */
+/** Lists a run's messages after a number, in order. */
 export function findMessages(tenantId: string, runId: string, afterSeq: number, rowsMax: number) {
   return sql<ControlMessageRow>`
     select * from run_control_messages
@@ -53,11 +53,11 @@ export interface NewMessages {
   requestId: string;
   correlationId: string;
   causationId: string | null;
-  /** One message for each run, with its key. */
+  /** One message per run, with its key. */
   targets: readonly { message_id: string; run_id: string; key: string }[];
 }
 
-/** A message with the fields of its run that its events need. */
+/** A message, with the fields of its run that the events need. */
 export type AddedMessageRow = ControlMessageRow & {
   run_version: number;
   attempt: number;

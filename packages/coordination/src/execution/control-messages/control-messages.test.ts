@@ -42,7 +42,7 @@ const list = (runId: string, query = '') => worker.actor.get(`/runs/${runId}/con
 const readRun = (runId: string) => done(baton.admin.get(`/runs/${runId}`));
 const typesOf = async (runId: string) => (await eventsOf(baton, runId)).map(({ type }) => type);
 
-/** An acknowledgement that is right for the first message of a run. */
+/** A valid acknowledgement of the first message of a run. */
 async function acknowledge(
   made: Awaited<ReturnType<typeof makeRun>>,
   message: any,
@@ -157,14 +157,14 @@ describe('POST /runs/{id}/control-messages', () => {
     await refused(say(newId(), force), 404, 'not_found');
   });
 
-  test('a key that the run has returns its message, even after the idempotency record has expired', async () => {
+  test('a key that the run has already used returns its message, even after the idempotency record has expired', async () => {
     const { run } = await makeRun(baton, worker);
     const key = newId();
     const first = await done(say(run.id, {}, worker.actor, key), 201);
     const replayed = await say(run.id, {}, worker.actor, key);
     assert.deepEqual([replayed.status, replayed.headers.get('idempotency-replayed')], [201, 'true']);
     await baton.pool.run(sql`delete from idempotency_keys where key = ${key}`);
-    // The version that the first one expected is outdated by now, and doesn't count.
+    // The version that the first request expected is outdated by now, and is not checked.
     assert.deepEqual(await done(say(run.id, {}, worker.actor, key), 201), first);
     await baton.pool.run(sql`delete from idempotency_keys where key = ${key}`);
     await refused(say(run.id, { directive: 'other' }, worker.actor, key), 409, 'idempotency_key_reused');
@@ -220,7 +220,7 @@ describe('POST /runs/{id}/control-messages', () => {
 });
 
 describe('GET /runs/{id}/control-messages', () => {
-  test('lists the messages in their order, in pages whose last cursor finds later ones', async () => {
+  test('lists the messages in order, in pages whose last cursor finds later ones', async () => {
     const { run } = await makeRun(baton, worker);
     const empty = await done(list(run.id));
     assert.deepEqual([empty.items, empty.hasMore], [[], false]);
@@ -294,7 +294,7 @@ describe('POST /runs/{id}/control-messages/{messageId}:acknowledge', () => {
     );
   });
 
-  test('refuses in the order status, message, text, run, status of the run, holder, gate, version, message, its state, its version, its turn', async () => {
+  test('refuses in the order status, message, text, run, status of the run, holder, gate, version, message, its state, version and order', async () => {
     const made = await makeRun(baton, worker);
     const { run, task } = made;
     const { controlMessage: message } = await done(say(run.id, {}, manager), 201);
@@ -359,7 +359,7 @@ describe('POST /runs/{id}/control-messages/{messageId}:acknowledge', () => {
     await refused(acknowledge(made, second), 409, 'run_not_active');
   });
 
-  test('a session whose delegation has ended acknowledges nothing, and ends', async () => {
+  test("a session whose delegation has ended can't acknowledge, and is closed", async () => {
     const human = await baton.actor({ kind: 'human' });
     const delegationId = await delegate(human, worker.actor, baton);
     const sessionId = await openSession(worker.actor, { onBehalfOf: human.principalId });
@@ -385,7 +385,7 @@ describe('POST /runs/{id}:request-cancel', () => {
   const request = (runId: string, body?: object, by: Actor = worker.actor) =>
     by.post(`/runs/${runId}:request-cancel`, body);
 
-  test('records the request on the run and adds a control message; repeating it changes nothing', async () => {
+  test('records the request on the run and adds a control message; repeating it has no effect', async () => {
     const { run, task } = await makeRun(baton, worker);
     const asked = await done(request(run.id, { reason: 'enough' }, manager));
     assert.deepEqual(

@@ -100,7 +100,7 @@ async function storedMessage(
 
 /**
  * Requests that a running run stop by itself (docs/reference/actions-and-usage.md#request-a-cancel-without-a-message).
- * Repeating it changes nothing.
+ * Repeating it has no effect.
  * @throws Refusal `not_found`, `permission_denied`, `unsafe_control_payload`, `secret_material_rejected`,
  * `run_not_active`
  */
@@ -135,8 +135,7 @@ export async function requireController({ db, tenantId, caller }: Context, runId
 const cursorPrefix = 'rc1_';
 
 /**
- * Lists the messages of a run in their order. The cursor is the number of the last message read, so later ones follow
- * it.
+ * Lists a run's messages in order. The cursor is the number of the last message read, so later ones follow it.
  * @throws Refusal `not_found`, `invalid_cursor`
  */
 export async function listControlMessages(
@@ -153,7 +152,7 @@ export async function listControlMessages(
   return { items, nextCursor, hasMore: found.length > limit };
 }
 
-/** A cursor belongs to its run. */
+/** A cursor is only valid for the run that it came from. */
 function seqOf(cursor: string, runId: string): number {
   if (!cursor.startsWith(cursorPrefix)) fail('invalid_cursor');
   const position = decodeCursor('control-messages', cursor.slice(cursorPrefix.length), ['uuid', 'integer']);

@@ -8,7 +8,7 @@ import {
   type NewControlMessage,
 } from './control-message.ts';
 
-/** Checks of the body alone, in the documented order of refusals (docs/reference/actions-and-usage.md#send). */
+/** Validates the body alone, in the documented order of refusals (docs/reference/actions-and-usage.md#send). */
 
 const cancels: readonly ControlOperation[] = ['request_cancel', 'force_cancel'];
 const isBlank = (text: string | null | undefined) => (text ?? '').trim() === '';

@@ -49,7 +49,7 @@ export function lockTask(tenantId: string, taskId: string) {
     select id from tasks where id = ${taskId} and tenant_id = ${tenantId} for no key update`;
 }
 
-/** Locks those of the tasks that are not locked. */
+/** Locks those tasks that no other transaction has locked. */
 export function lockFreeTasks(tenantId: string, taskIds: readonly string[]) {
   return sql<{ id: string }>`
     select id from tasks where id = any (${taskIds}::uuid[]) and tenant_id = ${tenantId}
@@ -89,7 +89,7 @@ export interface NewForceCancel {
   targets: readonly { message_id: string; run_id: string; key: string }[];
 }
 
-/** Inserts an already applied message for each of the runs, which are locked. */
+/** Inserts one message per run, already applied; the runs are locked. */
 export function insertForceCancels(messages: NewForceCancel) {
   return sql<ControlMessageRow>`
     insert into run_control_messages (id, tenant_id, run_id, task_id, seq, operation, status, causal_position, reason,

@@ -50,7 +50,7 @@ async function runWorker(): Promise<number> {
   }
 }
 
-/** A run that can't be written. @returns a function that makes it writable again */
+/** Makes a run unwritable. @returns a function that makes it writable again */
 async function poison(runId: string): Promise<() => Promise<void>> {
   const plant = (text: string) => baton.pool.run({ text, values: [] });
   await plant(`
@@ -134,7 +134,7 @@ describe('force_cancel', () => {
     assert.equal(await counted(), before + 2);
   });
 
-  test("of an orphaned run doesn't affect the task’s new claim", async () => {
+  test("doesn't affect the task’s new claim if the run is orphaned", async () => {
     const { run, task, claim } = await makeRun(baton, worker);
     await done(worker.actor.post(`/claims/${claim.id}:release`));
     const taken = await done(helper.actor.post(`/tasks/${task.id}:claim`, { sessionId: helper.sessionId }));
@@ -143,7 +143,7 @@ describe('force_cancel', () => {
     assert.equal((await read(`/claims/${taken.id}`)).status, 'active');
   });
 
-  test('repeated under its key, it returns the same response; under another key, the run has ended', async () => {
+  test('returns the same response if repeated under its key; under another key, the run has ended', async () => {
     const { run } = await makeRun(baton, worker);
     const key = newKey();
     const first = await done(force(run.id, {}, key), 201);
@@ -162,7 +162,7 @@ describe('force_cancel', () => {
 });
 
 describe('force_cancel below the run', () => {
-  test('ends every running descendant, whatever its policy, and records the results', async () => {
+  test('ends every running descendant regardless of its policy, and records the results', async () => {
     const top = await family({ cancellationPolicy: 'detach' });
     const { childHandle, childTask } = await done(launch(helper, top.child.run.id), 201);
     const deep = await startChild(worker, childTask.id);
@@ -275,7 +275,7 @@ describe('force_cancel below the run', () => {
     assert.equal(background[0]?.actor_id, null);
   });
 
-  test('by an executor without claims.manage, it cancels launched tasks, but not tasks that are only related', async () => {
+  test('cancels launched tasks, but not tasks that are only related, for an executor without claims.manage', async () => {
     const executor = await makeWorker(baton, {
       permissions: ['sessions.open', 'tasks.claim', 'tasks.read', 'tasks.write'],
     });
@@ -373,7 +373,7 @@ describe('request_cancel below the run', () => {
     );
   }
 
-  test('once applied, each child with a cascading policy gets a cancel request, and propagates it in turn', async () => {
+  test('is sent to each child with a cascading policy once applied, and propagated by the child in turn', async () => {
     const made = await makeRun(baton, worker);
     const children = [];
     for (const policy of ['cascade_cooperative', 'detach']) {

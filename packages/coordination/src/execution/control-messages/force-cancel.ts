@@ -24,7 +24,7 @@ import {
   updateRunsToCancelled,
 } from './force-cancel.sql.ts';
 
-/** Number of tasks below the first one that are ended in one transaction. The worker ends the others. */
+/** How many tasks below the first one are ended in one transaction. The worker ends the others. */
 export const cascadeBatchMax = 100;
 
 const safeBoundary = 'server:force_cancel';
@@ -42,8 +42,8 @@ export interface ForceCancelled {
  * task launched, at any depth and with any policy (docs/reference/actions-and-usage.md#force-cancel); with
  * `followsRelations`, also of a task that is only related by `spawned_by`. The first batch ends in this transaction.
  * Runs locked by other commands are left to the worker, and so is the whole batch if one run can't be written. Pending
- * launches are revoked, unless their policy lets them outlive their parent. No lock of a lower task is waited for: a
- * completion holds its task and waits for its dependents.
+ * launches are revoked, unless their policy lets them outlive their parent. It never waits for the lock of a lower
+ * task, because a completion holds its task and waits for its dependents.
  * @param storedMessage finds the message with the same key
  * @throws Refusal `not_found`, `run_not_active`, `run_version_conflict`, those of `storedMessage`
  */
@@ -128,7 +128,7 @@ export async function findNextBelow(
 /**
  * Ends the runs and launches of these tasks. It waits for the lock of the first task while it holds no other, so that
  * repeated locks can't protect a task from cancellation.
- * @returns the number of handled tasks, without those that others have locked
+ * @returns the number of handled tasks, excluding those that others have locked
  */
 export async function cancelNextTasks(
   context: Context,
@@ -178,7 +178,7 @@ interface Cancellation {
   readonly causalPosition: string;
   readonly messageReason: string;
   readonly failureReason: string;
-  /** The reason, for the journal, why the run and its claim ended. */
+  /** The reason that the journal gives for the end of the run and of its claim. */
   readonly endReason: string;
   readonly requestedBy: string;
   readonly requestId: string;

@@ -8,7 +8,7 @@ import { done, makeWorker, type Worker } from '../../testing/leases.ts';
 import { makeWorkerTools } from '../../testing/sweepers.ts';
 import { continueCascades } from './cascades.ts';
 
-/** Keys of messages that the service sends by itself, taken before by the executor of the run that they go to. */
+/** Keys of messages that the service sends by itself, already used by the executor of the receiving run. */
 
 let baton: TestCoordination;
 let parent: Worker;
@@ -23,7 +23,7 @@ after(() => baton.close());
 
 const family = () => makeFamily(baton, { parent, child });
 const runOf = (id: string) => done(baton.admin.get(`/runs/${id}`));
-/** A blank around a key is cut, so both forms are taken. */
+/** Blanks around a key are trimmed, so both forms are used. */
 const takeKey = (runId: string, key: string) =>
   done(
     say(child.actor, runId, { operation: 'queue', directive: 'x' }, { 'idempotency-key': ` ${key}` }),

@@ -16,10 +16,10 @@ export const handoverApi = [
     id: 'getRunContext',
     method: 'GET',
     path: '/runs/{id}/context',
-    summary: 'Read everything that the executor of a run, or its successor, needs to know.',
+    summary: 'Read the full context of a run, for its executor or its successor.',
     description:
-      'With the newest 50 artifacts, pending approvals, child handles and checkpoints (of all attempts at the task, ' +
-      'up to 1 MiB), and the open control messages. Read the journal from `eventCursor` on for later changes.',
+      'Includes the newest 50 artifacts, pending approvals, child handles and checkpoints (of all attempts at the ' +
+      'task, up to 1 MiB), and the open control messages. Read the journal from `eventCursor` on for later changes.',
     permission: 'tasks.read',
     params,
     returns: { 200: RunContext },
@@ -48,7 +48,7 @@ export const handoverApi = [
     id: 'handOffRun',
     method: 'POST',
     path: '/runs/{id}:handoff',
-    summary: 'Hand a run over: save a last checkpoint and release its task.',
+    summary: 'Hand over a run: save a last checkpoint and release its task.',
     description: 'Requires the live claim of the run. An Idempotency-Key is recommended.',
     permission: 'tasks.claim',
     params,

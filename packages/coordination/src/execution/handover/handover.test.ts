@@ -39,7 +39,7 @@ describe('POST /runs/{id}:suspend', () => {
   test('suspends the run, releases the claim and moves the task to its release status', async () => {
     const { task, claim, run } = await makeRun(baton, worker, { run: { metadata: { model: 'x' } } });
     const waitingForApprovalId = await askApproval(task);
-    const answer = await done(suspend(run.id, { reason: 'needs a yes', waitingForApprovalId }));
+    const answer = await done(suspend(run.id, { reason: 'needs approval', waitingForApprovalId }));
     assert.deepEqual(answer.task, await readTask(task.id));
     assert.deepEqual([answer.task.status, answer.task.activeClaimId, answer.task.version], ['todo', null, 3]);
     const { status, version, metadata, finishedAt, failureReason, orphaned } = answer.run;
@@ -47,23 +47,23 @@ describe('POST /runs/{id}:suspend', () => {
     assert.deepEqual(metadata, { model: 'x', waitingForApprovalId });
     assert.notEqual(finishedAt, null);
     const released = await done(worker.actor.get(`/claims/${claim.id}`));
-    assert.deepEqual([released.status, released.releaseReason], ['released', 'needs a yes']);
+    assert.deepEqual([released.status, released.releaseReason], ['released', 'needs approval']);
     const [, suspended, release, ...more] = (await eventsOf(baton, run.id, claim.id)).slice(0);
     assert.equal(more.length, 0);
     assert.deepEqual(
       [suspended?.type, suspended?.payload],
-      ['run.suspended', { taskId: task.id, reason: 'needs a yes', attempt: 1, waitingForApprovalId }],
+      ['run.suspended', { taskId: task.id, reason: 'needs approval', attempt: 1, waitingForApprovalId }],
     );
     assert.deepEqual(
       [release?.type, release?.payload],
       [
         'claim.released',
-        { taskId: task.id, reason: 'needs a yes', taskStatus: 'todo', taskSystemStatusCategory: 'active' },
+        { taskId: task.id, reason: 'needs approval', taskStatus: 'todo', taskSystemStatusCategory: 'active' },
       ],
     );
   });
 
-  test('without a body it waits for an approval; going on is a new claim and a new run', async () => {
+  test('without a body, the run waits for an approval; continuing takes a new claim and a new run', async () => {
     const { task, claim, run } = await makeRun(baton, worker);
     const answer = await done(suspend(run.id));
     assert.deepEqual(answer.run.metadata, {});
@@ -168,7 +168,7 @@ describe('POST /runs/{id}:handoff', () => {
     assert.equal(ended.metadata.suspendReason, 'human_harness_handoff');
   });
 
-  test('a malformed checkpoint is invalid_handoff, named by its field', async () => {
+  test('a malformed checkpoint is refused with invalid_handoff and its field', async () => {
     const { run } = await makeRun(baton, worker);
     const faults: [unknown, string][] = [
       [null, 'checkpoint'],

@@ -13,13 +13,13 @@ import { contextPartsOf, type RunContext, type RunContextRow } from './run-conte
 
 const listMax = 50;
 const messagesMax = 200;
-/** Total size of the checkpoints, whose documents have up to 64 KiB each. */
+/** The maximum total size of the checkpoints, whose documents have up to 64 KiB each. */
 const checkpointBytesMax = 1_048_576;
 
 /**
- * Reads the context of a run (docs/reference/runs.md#context), in seven statements whatever its size. For a person, two
- * more exclude other tasks that the person can't see. The journal cursor is taken with the first statement, so later
- * changes are read from there.
+ * Reads the context of a run (docs/reference/runs.md#context), in seven statements regardless of its size. For a
+ * person, two more exclude other tasks that the person can't see. The journal cursor is taken with the first statement,
+ * so later changes are read from there.
  * @throws Refusal `not_found`
  */
 export async function getRunContext(context: Context, runId: string): Promise<RunContext> {

@@ -4,8 +4,8 @@ import type { ControlMessageRow } from '../control-messages/control-message.ts';
 import type { RunContextRow } from './run-context.ts';
 
 /**
- * Reads most of a run's context in one snapshot, with the journal horizon of the same snapshot; no row for an unknown
- * run. Each list is bounded, and none contains free-form documents.
+ * Reads most of a run's context in one snapshot, with the journal horizon of the same snapshot; returns no row for an
+ * unknown run. Each list is bounded, and none contains free-form documents.
  */
 export function findRunContext(tenantId: string, runId: string, listMax: number, relationsMax: number) {
   return sql<RunContextRow>`
@@ -69,7 +69,7 @@ export function findNewestCheckpoints(tenantId: string, taskId: string, rowsMax:
     order by c.created_at desc, c.id desc`;
 }
 
-/** The open messages of a run, in their order. */
+/** A run's open messages, by sequence number. */
 export function findWaitingMessages(tenantId: string, runId: string, rowsMax: number) {
   return sql<ControlMessageRow>`
     select * from run_control_messages

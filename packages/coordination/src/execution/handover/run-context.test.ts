@@ -259,7 +259,7 @@ test('excludes tasks of an invisible workspace, and their artifacts', async () =
   }
 });
 
-test('an unknown run is 404, and so is that of another tenant', async () => {
+test('an unknown run, or one of another tenant, returns 404', async () => {
   const { run } = await makeRun(baton, worker);
   await refused(worker.actor.get(`/runs/${newId()}/context`), 404, 'not_found');
   await refused(baton.otherAdmin.get(`/runs/${run.id}/context`), 404, 'not_found');

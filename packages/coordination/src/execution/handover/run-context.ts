@@ -46,7 +46,7 @@ const ContextClaim = Claim.pick({
   sessionId: true,
 }).meta({ id: 'ContextClaim' });
 
-/** A result without its documents, which `GET /artifacts/{id}` returns. */
+/** An artifact without its documents, which `GET /artifacts/{id}` returns. */
 export const ContextArtifact = z
   .strictObject({
     id: Uuid,
@@ -97,7 +97,7 @@ const Instructions = z
   })
   .meta({ id: 'Instructions' });
 
-/** Everything that the executor of a run, or its successor, needs to know (docs/reference/runs.md#context). */
+/** The full context of a run, for its executor or its successor (docs/reference/runs.md#context). */
 export const RunContext = z
   .strictObject({
     run: ContextRun,
@@ -121,7 +121,7 @@ export const RunContext = z
   .meta({ id: 'RunContext' });
 export type RunContext = z.infer<typeof RunContext>;
 
-/** The parts are JSON with wire names. Only their instants need a conversion. */
+/** The parts are JSON with wire names; only their timestamps need a conversion. */
 export interface RunContextRow {
   horizon: number;
   run: RunContext['run'];

@@ -24,7 +24,7 @@ import {
 } from './suspension.ts';
 
 /**
- * Suspends a run and releases its task (docs/reference/runs.md#suspend). The next executor takes a new claim and starts
+ * Suspends a run and releases its task (docs/reference/runs.md#suspend). The next executor makes a new claim and starts
  * a new run.
  * @throws Refusal those of `requireLiveRun`, `not_found` for an unknown approval
  */
@@ -45,7 +45,7 @@ async function requireApproval({ db, tenantId }: Context, approvalId: string): P
 }
 
 /**
- * Suspends a run with a last checkpoint, from which another executor or a person can continue
+ * Suspends a run with a last checkpoint that another executor or a person can continue from
  * (docs/reference/actions-and-usage.md#handoff).
  * @throws Refusal `invalid_handoff`, those of a document, `unsafe_handoff_payload`, `secret_material_rejected`, those
  * of `requireLiveRun`
@@ -80,7 +80,7 @@ export async function handOffRun(
 }
 
 /**
- * Checks the shape, then the size, then content that must not be stored permanently, then secrets
+ * Checks the shape, the size, content that must not be stored permanently, and secrets, in this order
  * (docs/reference/README.md#durable-text).
  */
 function parseHandoff(given: unknown): { kind: string; data: JsonObject } {

@@ -34,7 +34,7 @@ export type HandoffRequest = z.output<typeof HandoffRequest>;
 
 const texts = z.array(z.string().min(1).max(2000)).max(100).default([]);
 
-/** The checkpoint for the next executor. Further fields are kept, within the limits of a document. */
+/** The checkpoint for the next executor. Additional fields are stored, within the limits of a document. */
 export const HandoffCheckpoint = z.strictObject({
   kind: z.literal('handoff').default('handoff'),
   data: z.looseObject({

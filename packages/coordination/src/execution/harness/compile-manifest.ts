@@ -23,7 +23,7 @@ type Declared = Partial<Record<(typeof declaredSections)[number], Json>>;
 /**
  * Compiles the manifest of a run again (docs/reference/runs.md#manifest), under the presented claim: the server's
  * sections with their current values, and the declared sections as given, or unchanged if omitted. A base with the same
- * hash makes no new version. No decision depends on the declarations of a harness.
+ * hash creates no new version. No decision depends on the declarations of a harness.
  * @throws Refusal `server_authoritative_section`, those of a document, `non_canonical_value`, those of
  * `requireLiveRun`, `invalid_fallback_attempt`
  */
@@ -60,7 +60,7 @@ export async function compileManifest(
   return reply(201, await addContextPack(context, row as ManifestRow));
 }
 
-/** The sections that the body declares; null removes an earlier declaration. */
+/** The sections that the request body declares; null removes an earlier declaration. */
 function declaredIn(request: ManifestCompilation): Declared {
   const declared: Declared = {};
   for (const field of declaredSections) {

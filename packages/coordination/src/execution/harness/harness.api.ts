@@ -8,7 +8,7 @@ export const harnessApi = [
     id: 'getHarnessContext',
     method: 'GET',
     path: '/harness/context',
-    summary: "Read the caller's claims, runs and journal cursor after a restart.",
+    summary: "Read the caller's claims, runs and journal cursor, for example after a restart.",
     description:
       'A running run without a live claim among `activeClaims` is orphaned: end it with `:fail` and the reason ' +
       '`restart_recovery`.',

@@ -137,7 +137,7 @@ test('a restarted executor finds its orphaned run, fails it and claims the task 
     context.activeRuns.map(({ id }: { id: string }) => id),
     [orphan.id],
   );
-  // Looking has changed nothing.
+  // Reading the context changed no state.
   assert.equal((await done(worker.actor.get(`/claims/${orphan.claimId}`))).status, 'active');
   await done(worker.actor.post(`/runs/${orphan.id}:fail`, { failureReason: 'restart_recovery' }));
   assert.deepEqual((await done(worker.actor.get('/harness/context'))).activeRuns, []);
@@ -145,7 +145,7 @@ test('a restarted executor finds its orphaned run, fails it and claims the task 
   assert.deepEqual([next.attempt, next.fencingToken], [2, 2]);
 });
 
-test('a claim under an ended session is not listed: it protects nothing', async () => {
+test('a claim under an ended session is not listed, because it no longer protects its task', async () => {
   const worker = await makeWorker(baton);
   const claim = await claimTask(worker, (await makeTask(baton)).id);
   await endSessionLease(baton, worker.sessionId);
@@ -225,7 +225,7 @@ describe('pendingApprovals', () => {
       comment: 'well?',
       createdAt: mine.createdAt,
     });
-    // A second assignment of the role shows nothing twice.
+    // A second assignment of the role causes no duplicates.
     await done(
       baton.admin.post(`/principals/${principalId}/roles`, { roleId: everywhere, workspaceId: aside.id }),
       201,

@@ -14,13 +14,13 @@ import {
   sessionSummaryOf,
 } from './harness-context.ts';
 
-/** More than any agent holds. A longer list is cut to the newest entries. */
+/** More entries than any agent has. A longer list is truncated to the newest entries. */
 const listMax = 1000;
 const suspendedMax = 20;
 const approvalsMax = 50;
 
 /**
- * Reads the caller's own context (docs/reference/sessions.md#harness-context). It writes nothing, and doesn't record
+ * Reads the caller's own context (docs/reference/sessions.md#harness-context). It is read-only: it doesn't even record
  * leases that it finds expired. Reading the journal from its cursor misses no change since the state was read, though
  * the state may already include the first events.
  * @throws Refusal `not_found` for a session that isn't the caller's

@@ -15,7 +15,7 @@ export type DeclaredSection = (typeof declaredSections)[number];
 
 const remarkKinds = ['steering', 'warning', 'budget_warning', 'note'] as const;
 
-/** A remark on the manifest that was the newest at that time. */
+/** A remark on the manifest version that was the newest at that time. */
 export const ManifestRemark = z
   .strictObject({
     kind: z.enum(remarkKinds),
@@ -27,7 +27,7 @@ export const ManifestRemark = z
   .meta({ id: 'ManifestRemark' });
 export type ManifestRemark = z.infer<typeof ManifestRemark>;
 
-/** One version of the configuration under which a run worked (docs/reference/runs.md#manifest). */
+/** One version of the configuration that a run worked with (docs/reference/runs.md#manifest). */
 export const HarnessManifest = z
   .strictObject({
     runId: Uuid,

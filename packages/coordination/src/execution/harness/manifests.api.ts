@@ -16,7 +16,8 @@ export const manifestsApi = [
     method: 'GET',
     path: '/runs/{id}/harness-manifest',
     summary: 'Read the configuration of a run.',
-    description: 'The newest version by default. Runs older than manifests have none.',
+    description:
+      'The newest version by default. Runs that started before manifests were introduced have none.',
     permission: 'tasks.read',
     params,
     query: { version: queryInteger(1, 2_147_483_647).optional() },
@@ -42,8 +43,8 @@ export const manifestsApi = [
     summary: 'Compile the manifest of a run again, with the declarations of its harness.',
     description:
       'Requires the live claim of the run. Omitted sections are unchanged. From the first compilation on, ' +
-      '`projectPolicy` contains the policy of the projects above the task. 201 for a new version, 200 if nothing ' +
-      'changed. Unknown fields are ignored. An Idempotency-Key is recommended.',
+      '`projectPolicy` contains the policy of the projects above the task. Returns 201 for a new version, 200 ' +
+      'if nothing changed. Unknown fields are ignored. An Idempotency-Key is recommended.',
     permission: 'tasks.claim',
     params,
     body: ManifestCompilation,

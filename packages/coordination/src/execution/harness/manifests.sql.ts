@@ -11,7 +11,7 @@ export function findManifest(tenantId: string, runId: string, version: number | 
     order by version desc limit 1`;
 }
 
-/** Counts the versions of a run's manifest; no row for an unknown run. */
+/** Counts the versions of a run's manifest; returns no row for an unknown run. */
 export function countManifests(tenantId: string, runId: string) {
   return sql<{ count: number }>`
     select coalesce((select max(version) from harness_manifests where run_id = runs.id), 0) as count
@@ -40,7 +40,7 @@ export function findPackOfRun(tenantId: string, runId: string) {
     where r.id = ${runId} and r.tenant_id = ${tenantId}`;
 }
 
-/** The data around a run that may have changed since its manifest was compiled. */
+/** The data about a run that may have changed since its manifest was compiled. */
 export interface SurroundingsRow {
   type_key: string;
   type_version: number;

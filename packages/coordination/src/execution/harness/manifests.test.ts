@@ -280,7 +280,7 @@ describe('POST /runs/{id}/harness-manifest:compile', () => {
     assert.equal((await read(made.run.id)).version, 1);
   });
 
-  test('an unknown run or version is 404, and so is that of another tenant', async () => {
+  test('an unknown run or version, or one of another tenant, returns 404', async () => {
     const { run } = await makeRun(baton, worker);
     for (const path of ['harness-manifest', 'harness-manifests']) {
       await refused(worker.actor.get(`/runs/${newId()}/${path}`), 404, 'not_found');

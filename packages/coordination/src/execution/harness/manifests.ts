@@ -14,7 +14,7 @@ import {
 } from './manifest.ts';
 import { appendRemark, countManifests, findManifest, findManifests, findPackOfRun } from './manifests.sql.ts';
 
-/** Total size of the remarks of one version, as JSON. */
+/** The maximum total size of the remarks on one version, as JSON. */
 const remarksBytesMax = 262_144;
 
 /**
@@ -35,7 +35,7 @@ export async function addContextPack({ db, tenantId }: Context, row: ManifestRow
   return manifestOf({ ...row, context_pack_id: pack?.id ?? null });
 }
 
-/** @throws Refusal `not_found` for an unknown run or version, and for a run older than manifests */
+/** @throws Refusal `not_found` for an unknown run or version, and for a run without a manifest */
 export async function requireManifest(
   { db, tenantId }: Context,
   runId: string,

@@ -50,7 +50,7 @@ test('no one can claim a task between its failure and the release of its claim',
   }
 });
 
-test('a claim beside make-available gets the task or is refused as not due, and the pause has ended', async () => {
+test('a claim concurrent with make-available gets the task or is refused as not due, and the pause ends', async () => {
   for (let round = 0; round < rounds; round += 1) {
     const { id } = await makeTask(baton);
     await failOnce(baton, worker, id);
@@ -91,7 +91,7 @@ test('when a task becomes due, exactly one of many callers claims it, and none b
   await until(async () => {
     await Promise.all(rivals.map(take));
     return taken.length >= ids.length;
-  }, 'all tasks to be taken');
+  }, 'all tasks to be claimed');
   assert.deepEqual(taken.map(({ taskId }) => taskId).sort(), [...ids].sort());
   for (const { taskId, acquiredAt } of taken)
     assert.ok(acquiredAt >= (dueAt.get(taskId) as string), `${acquiredAt} is before ${dueAt.get(taskId)}`);

@@ -1,7 +1,7 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { TaskRow } from '../../work/tasks/task.ts';
 
-/** The end of a claim, read under the lock of its task. */
+/** How a claim ended, read under its task's lock. */
 export interface EndOfClaimRow {
   /** Whether its lease or its session expired, which in itself counts as a failed attempt. */
   is_expired: boolean;
@@ -34,7 +34,7 @@ export interface FailedAttempt {
   readonly isFinal: boolean;
 }
 
-/** Beyond it, every pause has the maximum length: 2^40 s. */
+/** With more failures than this, every pause has the maximum length: 2^40 s. */
 const doublingsMax = 40;
 
 /**
@@ -97,7 +97,7 @@ export interface ExhaustedRow {
   noted_at: string;
 }
 
-/** Tasks whose last allowed attempt was an expired lease, oldest first. */
+/** Tasks whose last allowed attempt ended with an expired lease, oldest first. */
 export function findExhausted([notedAt, taskId]: readonly [string, string], rowsMax: number) {
   return sql<ExhaustedRow>`
     select task_id, tenant_id, noted_at from exhausted_tasks
@@ -105,7 +105,10 @@ export function findExhausted([notedAt, taskId]: readonly [string, string], rows
     order by noted_at, task_id limit ${rowsMax}`;
 }
 
-/** Locks such a task unless it is locked; \`is_exhausted\` is false if its attempts were meanwhile allowed again. */
+/**
+ * Locks such a task unless it is already locked; \`is_exhausted\` is false if it has been allowed further attempts in
+ * the meantime.
+ */
 export function lockExhausted(tenantId: string, taskId: string) {
   return sql<TaskRow & { is_exhausted: boolean }>`
     with locked as materialized (

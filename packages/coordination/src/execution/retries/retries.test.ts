@@ -47,7 +47,7 @@ const offeredTo = async (by: Worker, assigneeId: string): Promise<string[]> =>
 const eventsNamed = async (id: string, type: string) =>
   (await eventsOf(baton, id)).filter((event) => event.type === type);
 
-/** The pause that is left, in whole seconds, where some of it has passed. */
+/** Checks the remaining pause in whole seconds, of which up to 30 may have passed. */
 function assertPause(task: { availableAt: string | null }, seconds: number): void {
   const left = secondsTo(task.availableAt);
   assert.ok(left <= seconds && left > seconds - 30, `${left} s are left, and not ${seconds}`);
@@ -81,7 +81,7 @@ test('the built-in type and new ones pause for a minute, older versions not at a
   assertPause(await failOnce(baton, worker, id, { retryAfterSeconds: 90 }), 90);
 });
 
-test('during a pause, a task is neither available nor claimable for anyone; afterwards it is, without a write', async () => {
+test('a paused task is neither listed as available nor claimable; after the pause it is both, without a write', async () => {
   const assignee = await baton.actor();
   const rival = await makeWorker(baton);
   const { id } = await makeTask(baton, { assigneeId: assignee.principalId });
@@ -122,7 +122,7 @@ test('during a pause, a task is neither available nor claimable for anyone; afte
   );
 });
 
-test("the pause is the longer one of the backoff and the executor's request, and its event has it", async () => {
+test("the pause is the longer of the backoff and the executor's request, and the event reports it", async () => {
   const { id } = await makeTask(baton);
   const { task, claim, run } = await makeRun(baton, worker);
   assert.equal(task.availableAt, null);
@@ -173,7 +173,7 @@ test("a cancelled or suspended run doesn't count; a succeeded one resets the cou
   assertPause(await failOnce(baton, worker, id), 100);
 });
 
-test('after maxAttempts, the task moves to its blocked status, and a comment of the service and an event have the reason', async () => {
+test('after maxAttempts, the task moves to its blocked status, and a comment of the service and an event contain the reason', async () => {
   const typeKey = await typed({ maxAttempts: 2 });
   const { id, publicId } = await makeTask(baton, { typeKey });
   await failOnce(baton, worker, id);
@@ -185,7 +185,7 @@ test('after maxAttempts, the task moves to its blocked status, and a comment of 
   const { items } = await done(baton.admin.get(`/tasks/${id}/comments`));
   assert.equal(items.length, 1);
   assert.equal(items[0].authorPrincipalId, await corePrincipalOf(baton));
-  assert.match(items[0].body, /^2 attempts in a row failed: broken: .*\. Move the task to another status/);
+  assert.match(items[0].body, /^2 consecutive attempts failed: broken: .*\. Move the task to another status/);
   assert.doesNotMatch(items[0].body, /abcdefgh/);
   const [event, ...more] = await eventsNamed(id, 'task.attempts_exhausted');
   assert.deepEqual(more, []);
@@ -401,7 +401,7 @@ test('an expired lease of the last attempt puts the task on hold immediately, an
   const [event] = await eventsNamed(id, 'task.attempts_exhausted');
   assert.deepEqual(event?.actor_id, null);
 
-  // Somebody was faster than the worker.
+  // Another command was faster than the worker.
   const other = await makeTask(baton, { typeKey });
   await claimTask(worker, other.id);
   await endClaimLease(baton, other.id);

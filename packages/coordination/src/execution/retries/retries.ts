@@ -54,7 +54,7 @@ export async function countFailure(
   );
   if (row === undefined) throw new Error('a locked task does not exist');
   if (row.is_exhausted) return endAttempts(context, row, rules, reason, claim?.is_reported);
-  // An earlier pause may end later.
+  // A pause that is already in effect may end later.
   if (!row.is_paused || row.retry_at === task.retry_at) return;
   emit(
     context,
@@ -124,7 +124,7 @@ function codeOf(reason: string): string {
 }
 
 function describeEnd({ failed_attempts: failures }: TaskRow, reason: string, isOnHold: boolean): string {
-  const attempts = failures === 1 ? 'The last attempt' : `${failures} attempts in a row`;
+  const attempts = failures === 1 ? 'The last attempt' : `${failures} consecutive attempts`;
   const next = isOnHold
     ? 'Move the task to another status to allow another attempt.'
     : 'The task is no longer available. Use :make-available to allow another attempt.';

@@ -3,7 +3,7 @@ import type { JsonObject } from '@baton/values/wire';
 import type { EndedRunRow, RunRow } from '../../leases/lease-rows.ts';
 import type { TaskRow } from '../../work/tasks/task.ts';
 
-/** The locked task of a run, with the immutable fields of the run. */
+/** A run's task, locked, with the immutable fields of the run. */
 export type TaskOfRunRow = TaskRow & {
   run_status: RunRow['status'];
   run_principal_id: string;
@@ -35,7 +35,7 @@ export function lockTaskOfRun(tenantId: string, runId: string) {
     from locked join task_types tt on tt.id = locked.type_id`;
 }
 
-/** Ends a running run; no row if it isn't running. */
+/** Ends a running run; returns no row if it isn't running. */
 export function updateRunToEnded(end: {
   tenantId: string;
   runId: string;

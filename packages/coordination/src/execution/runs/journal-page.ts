@@ -12,7 +12,7 @@ import { type WholeListQuery, wholeListQuery } from '../../service/whole-list.ts
 const wholeRowsMax = 10_000;
 const documentBytesMax = 4_194_304;
 
-/** The number of an entry, and the size of its document. */
+/** An entry's number, and the size of its document. */
 export interface JournalRow {
   seq: number;
 }
@@ -25,7 +25,7 @@ export const journalList = {
   errors: ['not_found', 'invalid_limit', 'invalid_cursor'],
 } as const;
 
-/** The range of entries to read. */
+/** Which entries to read. */
 export interface JournalSlice {
   readonly afterSeq: number;
   readonly rowsMax: number;

@@ -7,11 +7,11 @@ import { checkLeaseInvariants } from '../../testing/execution/lease-invariants.t
 import { claimTask, done, endClaimLease, makeRun, makeWorker, type Worker } from '../../testing/leases.ts';
 
 // Invariants of writes under a run:
-// - one holder: of a heartbeat and a reclaim at the lease's end, one succeeds at most, and the last token is the live one;
-// - one end: a run succeeds exactly if it completes its task, even with a concurrent cancel;
+// - one holder: at most one of a heartbeat and a reclaim at the lease's end succeeds, and the last token is live;
+// - one end: a run succeeds if and only if it completes its task, even with a concurrent cancel;
 // - no gaps: actions and checkpoints are numbered from 1 without gaps, and never more than a budget allows;
 // - once: an action is finished once, and its usage is counted once;
-// - no writer after its time: in the journal, no checkpoint of a run follows the claim of the next holder.
+// - no late writer: in the journal, no checkpoint of a run follows the claim of the next holder.
 
 let baton: TestCoordination;
 let worker: Worker;
@@ -23,10 +23,15 @@ before(async () => {
 afterEach(() => checkLeaseInvariants(baton));
 after(() => baton.close());
 
-/** When the lease ends, in ms from now: about when the requests come, but well after the first round and before the second. */
+/**
+ * Milliseconds until the lease ends: about when the requests arrive, but well after the first round and before the
+ * second.
+ */
 const endsIn = (round: number) => [60_000, -1000][round] ?? (round % 12) * 2 - 2;
 
-/** Both at once, but for the first two rounds: in these, each in turn gets its response before the other is sent. */
+/**
+ * Sends both at once, except in the first two rounds, in which each in turn gets its response before the other is sent.
+ */
 async function rivalry<First, Second>(
   round: number,
   first: () => Promise<First>,

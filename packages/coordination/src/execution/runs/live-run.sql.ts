@@ -3,7 +3,7 @@ import { sql } from '@baton/kernel/database/sql';
 import type { RunRow } from '../../leases/lease-rows.ts';
 import type { Tables } from '../../service/schema.ts';
 
-/** A locked running run under its live claim. */
+/** A running run under its live claim, locked. */
 export type LiveRunRow = RunRow &
   Pick<RowOf<Tables['tasks']>, 'workspace_id'> & {
     /** Its `maxDurationSeconds` have passed. */

@@ -7,18 +7,18 @@ import { getRun } from './runs.ts';
 
 export type { LiveRunRow };
 
-/** The claim that the body of a request presents. */
+/** The claim that a request body presents. */
 export interface ShownClaim {
   claimId: string;
   fencingToken: number;
 }
 
-/** The refusals, in their order, that an operation with `requireLiveRun` declares. */
+/** The refusals, in the order of the checks, that an operation with `requireLiveRun` declares. */
 export const liveRunErrors = ['not_found', 'run_not_active', 'run_holder_mismatch', 'stale_claim'] as const;
 
 /**
- * An obstacle can disappear between the statement that locks and the reads that explain. Only an end of the delegation
- * can appear.
+ * An obstacle can disappear between the locking statement and the reads that find the reason. Only the end of the
+ * delegation can appear.
  */
 const attemptsMax = 3;
 
@@ -26,7 +26,7 @@ const attemptsMax = 3;
  * Restricts a write to the run's principal, while the run is running and its claim live, and locks session, task and
  * run for the rest of the command (docs/reference/runs.md#live-run). The command must not write anything before: after
  * one of the refusals, the writes of the claim gate are committed.
- * @param presented the claim that the writer presents, where the operation accepts one; otherwise the run's own claim
+ * @param presented the claim that the writer presents, if the operation accepts one; otherwise the run's own claim
  * @returns the run as read under its lock
  * @throws Refusal in the documented order: `not_found`, `run_not_active`, `run_holder_mismatch`, those of the claim
  * gate
@@ -59,7 +59,7 @@ async function explainDeadRun(
   requireOwnRunningRun(context, runId, task);
   const own = { claimId: task.run_claim_id, fencingToken: task.run_fencing_token };
   await passRunGate(context, runId, task, presented ?? own);
-  // The task's claim is live and the caller's, but the run belongs to an earlier one.
+  // The task's claim is live and belongs to the caller, but the run belongs to an earlier claim.
   if (task.run_claim_id !== task.active_claim_id) fail('stale_claim', { claimId: task.run_claim_id });
 }
 

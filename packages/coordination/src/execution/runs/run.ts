@@ -47,7 +47,7 @@ export const Run = z
   .meta({ id: 'Run' });
 export type Run = z.infer<typeof Run>;
 
-/** A succeeded run, and its task after that. */
+/** A succeeded run and the resulting state of its task. */
 export const SucceededRun = z.strictObject({ run: Run, task: Task }).meta({ id: 'SucceededRun' });
 export type SucceededRun = z.infer<typeof SucceededRun>;
 
@@ -69,7 +69,7 @@ export const RunRequest = z
   .meta({ id: 'RunRequest' });
 export type RunRequest = z.output<typeof RunRequest>;
 
-/** A run as read. A statement that starts or ends runs can omit `orphaned`, which is then false. */
+/** A run as it is read. Statements that start or end runs can omit `orphaned`, which is then false. */
 type ReadRunRow = RunRow & { orphaned?: boolean };
 
 export const runOf = wireMapper<ReadRunRow>()(Run, {

@@ -65,7 +65,7 @@ export const runsApi = [
       agentKey: QueryWord.optional(),
       status: QueryWord.optional(),
       stalled: QueryFlag.optional().describe(
-        'With `true`, only running ones without progress for longer than the `progressTimeoutSeconds` of their task ' +
+        'With `true`, only running runs without progress for longer than the `progressTimeoutSeconds` of their task ' +
           'type.',
       ),
     },
@@ -138,9 +138,9 @@ export const runsApi = [
     summary: 'End a run as failed.',
     description:
       "For its principal, or with `claims.manage`. It requires no live claim and doesn't change the claim. If its " +
-      'claim is the last one of the task, the failure counts: the task is paused as `execution.retry` of its type ' +
-      'declares, and for at least `retryAfterSeconds`. After the last attempt, it moves to a blocked status. To ' +
-      'return a task without counting a failure, cancel the run.',
+      "claim is the task's latest, the failure counts: the task is paused as its type's `execution.retry` specifies, " +
+      'for at least `retryAfterSeconds`. After the last attempt, the task moves to a blocked status. To return a ' +
+      'task without counting a failure, cancel the run.',
     permission: ['tasks.claim', 'claims.manage'],
     params,
     body: z

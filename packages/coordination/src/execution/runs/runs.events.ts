@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/http/service';
 import { Timestamp, Uuid } from '@baton/values/wire';
 
-/** Version 2 names the agent's revision. Instructions are identified by hash and references, never copied. */
+/** Version 2 contains the agent's revision. Instructions are identified by hash and references, never copied. */
 export const runStarted = defineEvent(
   'run.started',
   'run',

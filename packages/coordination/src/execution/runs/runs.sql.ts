@@ -79,7 +79,7 @@ function findRuns(tenantId: string, filter: RunFilter, stalled: boolean, page: P
   const running = found.where('status', '=', 'running');
   const parts = [
     running.where('stalled_at', 'is not', null),
-    // Stalls that the sweeper hasn't recorded yet; usually of the last second.
+    // Stalls that the sweeper hasn't recorded yet; they are usually from the last second.
     running.where('stalled_at', 'is', null).where(condition`stalls_at <= now()`),
   ];
   return mergedPageQuery(parts, newestFirst, page);

@@ -44,7 +44,7 @@ async function running(by: Worker, taskOptions: object = {}) {
   return { task, claim, run: await done(start(by, claim), 201) };
 }
 
-/** A worker in the name of a person, and what ends that. */
+/** A worker that acts for a person, and a function that ends the delegation. */
 async function delegated() {
   const human = await baton.actor({ kind: 'human' });
   const delegationId = await delegate(human, worker.actor, baton);
@@ -485,7 +485,7 @@ test('a stalled agent that resumes after a take-over is refused by every call, a
   await refused(actor.post(`/runs/${run.id}:succeed`), 409, 'stale_claim');
   await refused(actor.post(`/runs/${run.id}:succeed`, { completeTask: false }), 409, 'stale_claim');
   assert.equal((await done(actor.post(`/claims/${claim.id}:release`))).status, 'stale');
-  // The old token with the new claim, and the new token with the old claim, are no better.
+  // The old token with the new claim, and the new token with the old claim, are refused too.
   const mixed = { claimId: taken.id, fencingToken: claim.fencingToken };
   await refused(actor.patch(`/tasks/${task.id}`, { title: 'mine', ...mixed }, ifMatch), 409, 'stale_claim');
   await refused(start(worker, { ...claim, fencingToken: taken.fencingToken }), 409, 'stale_claim');

@@ -21,7 +21,7 @@ export interface RunQuery {
 }
 
 /**
- * Runs of an agent are those of its principal. An unknown `agentKey` gives an empty page.
+ * Runs of an agent are those of its principal. An unknown `agentKey` returns an empty page.
  * @throws Refusal `invalid_status`, `invalid_cursor`
  */
 export async function listRuns(
@@ -48,8 +48,8 @@ export async function getRun(context: Context, runId: string): Promise<Run> {
 }
 
 /**
- * The output of a task's newest run; undefined if it didn't succeed or has none. Not restricted to the caller's
- * visibility.
+ * The output of a task's newest run; undefined if that run didn't succeed or has no output. Not restricted to the
+ * caller's visibility.
  */
 export async function findOutputOfTask(
   { db, tenantId }: Context,

@@ -19,7 +19,7 @@ import { type Run, type RunRequest, runOf } from './run.ts';
 import { runStarted } from './runs.events.ts';
 import { findOwnRevision, findRunningRun, insertRun, type StartedRunRow } from './start-run.sql.ts';
 
-/** Fits the arithmetic of instants and counters; 68 years are enough for a run. */
+/** Small enough for calculations with timestamps and counters, and 68 years are long enough for a run. */
 const budgetMax = 2_147_483_647;
 
 /** Between the claim gate and the statement, only a delegation can end. */
@@ -46,7 +46,7 @@ async function startInStatement(context: Context, ref: TaskRef, request: RunRequ
     const started = await context.db.row(runStart(context, ref, request, null, false));
     if (started !== undefined) return noteStarted(context, started);
   } catch (error) {
-    // Another run began or ended while this one waited for the task.
+    // Another run started or ended while this one waited for the task.
     if (violatedConstraint(error) === undefined) throw error;
   }
   throw new NeedsTransaction();
@@ -100,8 +100,8 @@ function checkRequest(request: RunRequest): void {
 }
 
 /**
- * A registered agent must name its current revision, and other principals must not. The statement that starts the run
- * checks that the revision is the agent's own.
+ * A registered agent must specify its current revision, and other principals must not. The statement that starts the
+ * run checks that the revision is the agent's own.
  */
 function requireRevision({ caller }: Context, { agentRevisionId }: RunRequest): void {
   if (caller.agentId == null && agentRevisionId != null) fail('agent_revision_mismatch', { agentRevisionId });
@@ -155,7 +155,7 @@ function runStart(
   });
 }
 
-/** The caller as named in a manifest. The statement adds the session. */
+/** The caller as recorded in a manifest. The statement adds the session. */
 function identityOf({ tenantId, principalId, kind, iamPrincipalId, permissions }: Caller) {
   return { tenantId, principalId, kind, iamPrincipalId, permissions: [...permissions].sort() };
 }

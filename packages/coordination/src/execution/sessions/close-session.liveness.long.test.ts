@@ -6,7 +6,7 @@ import { done, makeTask, openSession } from '../../testing/leases.ts';
 import { startTraffic, until } from '../../testing/wait-until.ts';
 
 const parallel = 200;
-/** A second on a quiet machine. */
+/** On a quiet machine, a close takes at most a second. */
 const closeMsMax = 3000;
 
 let baton: TestCoordination;
@@ -34,7 +34,7 @@ test('a close of a session wins within a second against 200 parallel claims, and
     )?.count;
   await until(() => busy.answered.length > 20);
   const startedAt = performance.now();
-  // Through another process: what is measured is the wait for the session, not that for a connection.
+  // Sent to another process, to measure the wait for the session, not for a connection.
   const closed = await done(
     sendRequest(`${quiet.url}/api/v1/sessions/${sessionId}:close`, 'POST', { token: baton.admin.token }),
   );

@@ -6,8 +6,9 @@ import { type Answer, startCoordination, type TestCoordination } from '../../tes
 import { claimTask, done, makeTask, openSession, refused } from '../../testing/leases.ts';
 import { untilBlockedBy } from '../../testing/wait-until.ts';
 
-// No write under a session succeeds after its close was acknowledged (docs/reference/sessions.md#consequences-of-an-end). A close takes the session's lock
-// alone; what doesn't share that lock may be under way and be committed later.
+// No write under a session succeeds after its close was acknowledged
+// (docs/reference/sessions.md#consequences-of-an-end). A close takes the session's lock exclusively; a command that
+// doesn't share the lock may be in progress and commit later.
 
 let baton: TestCoordination;
 before(async () => {
@@ -15,7 +16,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-/** A new session with a claimed task and, where it is wanted, a run. */
+/** A new session with a claimed task and, on request, a run. */
 async function busySession({ running = false } = {}) {
   const actor = await baton.actor();
   const sessionId = await openSession(actor);

@@ -14,8 +14,8 @@ export function shareSession(tenantId: string, sessionId: string) {
 }
 
 /**
- * Takes the session's lock exclusively, for a command that may end it. Waits for the commands that share it, and
- * terminates none.
+ * Acquires the session's lock exclusively, for a command that may end it. Waits for the commands that share it, without
+ * terminating them.
  */
 export function lockSession(tenantId: string, sessionId: string) {
   return sql`

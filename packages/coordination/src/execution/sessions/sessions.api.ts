@@ -42,7 +42,7 @@ export const sessionsApi = [
     path: '/sessions',
     summary: 'List sessions, newest first.',
     description:
-      'A person whose bindings show `members` only sees their own sessions, and sessions whose claims (at most ' +
+      'A person with the visibility `members` sees only their own sessions, and sessions whose claims (at most ' +
       '1,000) ' +
       'and registered agent are all in visible workspaces.',
     permission: 'sessions.manage',
@@ -88,7 +88,7 @@ export const sessionsApi = [
     method: 'POST',
     path: '/sessions/{id}:close',
     summary: 'Close a session and release its claims.',
-    description: 'For its owner, or with `sessions.manage`. Closing a closed session changes nothing.',
+    description: 'For its owner, or with `sessions.manage`. Closing a closed session has no effect.',
     permission: ['sessions.open', 'sessions.manage'],
     params,
     body: z.strictObject({}).meta({ id: 'SessionClose' }),

@@ -51,7 +51,7 @@ export function insertSession({ harness, ...session }: NewSession) {
     returning *`;
 }
 
-/** Finds the live delegation with the latest end. */
+/** Finds the live delegation that ends last. */
 export function findLiveDelegation(tenantId: string, humanPrincipalId: string, agentPrincipalId: string) {
   return sql<{ id: string }>`
     select id from delegations
@@ -69,7 +69,7 @@ export function findSession(tenantId: string, sessionId: string) {
 }
 
 /**
- * Takes the session's lock exclusively: waits at most a few seconds, and terminates connections that share it for
+ * Acquires the session's lock exclusively: waits at most a few seconds, and terminates connections that share it for
  * longer.
  */
 export function takeSessionLock(sessionId: string) {

@@ -170,7 +170,7 @@ test('a heartbeat extends or shortens the lease, and emits no event', async () =
   const beat = (await agent.post(`/sessions/${session.id}:heartbeat`, { ttlSeconds: 60 })).body;
   assert.equal(lifeSeconds(beat.heartbeatAt, beat.expiresAt), 60);
   assert.ok(beat.heartbeatAt >= session.heartbeatAt);
-  // `{}` and no body are equal: renewed by the length it was opened for, never cut to another.
+  // `{}` and no body are equivalent: both renew the lease for its original length.
   for (const body of [{}, { ttlSeconds: null }, undefined]) {
     const renewed = (await agent.post(`/sessions/${session.id}:heartbeat`, body)).body;
     assert.equal(lifeSeconds(renewed.heartbeatAt, renewed.expiresAt), 900);
@@ -207,7 +207,7 @@ test('a heartbeat refuses another principal, an unknown session, a closed one an
   assert.deepEqual(closed, { sessionId: session.id, status: 'closed' });
 });
 
-test('close returns the closed session, and a repeat changes nothing and emits no event', async () => {
+test('close returns the closed session, and a repeat has no effect and emits no event', async () => {
   const session = await open(agent);
   const closed = await agent.post(`/sessions/${session.id}:close`, {});
   assert.equal(closed.status, 200);

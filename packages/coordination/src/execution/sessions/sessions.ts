@@ -81,8 +81,8 @@ async function requireDelegation(context: Context, onBehalfOf: string): Promise<
 }
 
 /**
- * Lists the sessions that the caller can see. A person with restricted visibility sees their own ones and those that
- * only work in visible workspaces.
+ * Lists the sessions that the caller can see. A person with restricted visibility sees their own sessions and those
+ * that only work in visible workspaces.
  * @throws Refusal `invalid_status`, `invalid_cursor`
  */
 export async function listSessions(

@@ -73,7 +73,7 @@ const activeClaims = async ({ actor }: Worker) =>
 
 const finish = () => finishAllEndings(baton);
 
-/** Of the claims of a worker: the events of their ends before and after an event, and the reasons. */
+/** Counts the events that end a worker's claims before and after an event, and lists their reasons. */
 async function releasesAround(type: string, entityId: string, { actor }: Worker) {
   return baton.pool.row<{ before: number; after: number; reasons: string[] }>(sql`
     with mark as (select position, sequence from events where type = ${type} and entity_id = ${entityId})
@@ -97,7 +97,7 @@ test('a disable returns after the first 100 claims; the worker releases the othe
   const [closed] = (await eventsOf(baton, worker.sessionId)).slice(-1);
   assert.deepEqual(closed?.payload, { releasedClaims: claimsCount, reason: 'principal_disabled' });
 
-  // Work that it starts after it was enabled again remains.
+  // Work that it starts after being enabled again is kept.
   await done(baton.admin.post(`/principals/${id}:enable`));
   const identity = {
     issuer: baton.issuer.issuer,
@@ -119,7 +119,7 @@ test('a disable returns after the first 100 claims; the worker releases the othe
   await checkLeaseInvariants(baton);
 });
 
-test('sessions from before a disable stay dead after an enable, even before the worker has closed them', async () => {
+test('sessions opened before a disable stay dead after an enable, even if the worker has not closed them yet', async () => {
   const human = await baton.actor({ kind: 'human' });
   const agent = await baton.actor();
   await delegate(human, agent, baton);
@@ -127,7 +127,7 @@ test('sessions from before a disable stay dead after an enable, even before the 
     ...Array.from({ length: firstBatch }, () => openSession(human)),
     openSession(agent, { onBehalfOf: human.principalId }),
   ]);
-  // The last ones by their ids are left to the worker.
+  // The sessions with the highest ids are left to the worker.
   const later = await Promise.all([
     openSession(human),
     openSession(agent, { onBehalfOf: human.principalId }),

@@ -86,13 +86,13 @@ test('the 100 oldest expired sessions, which cannot be ended, do not block the n
   await poison(t, bad);
   const sessions = expireDueSessions(worker.tools);
   const beganAt = performance.now();
-  assert.equal(await sessions.run(), batch, 'a full batch: the next follows at once');
+  assert.equal(await sessions.run(), batch, 'a full batch, so the next one follows immediately');
   assert.equal(await sessions.run(), 1);
   assert.equal(await statusOf({ actor, sessionId: good }), 'stale');
   for (let run = 0; run < 3; run += 1) await sessions.run();
   assertTriedOnce(bad, beganAt);
   await heal();
-  // Another process, which remembers nothing.
+  // Another process, without cached state.
   const others = expireDueSessions(worker.tools);
   assert.equal(await others.run(), batch);
   assert.equal(await others.run(), 0);
@@ -171,7 +171,7 @@ const ends: Record<string, (holder: Worker) => Promise<unknown>> = {
   disable: ({ actor }) => done(baton.admin.post(`/principals/${actor.principalId}:disable`)),
 };
 for (const [act, end] of Object.entries(ends)) {
-  test(`a ${act} goes through beside a claim that cannot be released; the worker releases the others`, async (t) => {
+  test(`a ${act} succeeds despite a claim that cannot be released; the worker releases the others`, async (t) => {
     const holder = await makeWorker(baton);
     const ids = await claimSome(holder, 3);
     const bad = ids[1] as string;
@@ -179,7 +179,7 @@ for (const [act, end] of Object.entries(ends)) {
     await end(holder);
     const acknowledged = act === 'close' ? holder.sessionId : holder.actor.principalId;
     const event = (await eventsOf(baton, acknowledged)).at(-1);
-    assert.equal(event?.payload['releasedClaims'], ids.length, 'the claims that end with it');
+    assert.equal(event?.payload['releasedClaims'], ids.length, 'includes all claims that end with it');
     assert.equal((await activeOf(ids)).length, ids.length);
     const endings = finishEndings(worker.tools);
     for (let run = 0; run < 4; run += 1) await endings.run();
@@ -190,7 +190,7 @@ for (const [act, end] of Object.entries(ends)) {
     assert.deepEqual(await activeOf(ids), []);
   });
 
-  test(`a ${act} of who holds nothing sends no statement for claims that cannot be released`, async () => {
+  test(`a ${act} of a worker without claims sends no statement for claims that cannot be released`, async () => {
     const holder = await makeWorker(baton);
     if (act === 'disable') await ends['close']?.(holder);
     const { statements } = await statementsOf(() => end(holder));
@@ -212,7 +212,7 @@ test("claims and a session that cannot be ended do not block the worker's cleanu
   await done(baton.admin.post(`/principals/${id}:disable`));
   const left = await activeOf(claimIds);
   const bad = left.slice(0, -3);
-  assert.ok(bad.length > 0, 'something is left to the worker');
+  assert.ok(bad.length > 0, 'some work is left to the worker');
   await poison(t, [badSession, ...bad]);
   const endings = finishEndings(worker.tools);
   const beganAt = performance.now();
@@ -251,7 +251,7 @@ test('100 endings that cannot be finished do not block the next one', async (t) 
   await finish();
 });
 
-/** By a process without cached state. */
+/** Run them in a process without cached state. */
 async function finish(): Promise<void> {
   const endings = finishEndings(worker.tools);
   while ((await baton.pool.row(sql`select id from endings`)) !== undefined) await endings.run();

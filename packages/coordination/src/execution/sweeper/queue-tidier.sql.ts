@@ -1,6 +1,6 @@
 import { sql } from '@baton/kernel/database/sql';
 
-/** The number of rows read and removed, and the position to continue from. */
+/** How many rows were read and removed, and the position to continue from. */
 export interface TidiedRow {
   looked_at: number;
   removed: number;
@@ -8,7 +8,7 @@ export interface TidiedRow {
 }
 
 /**
- * Walks the queue of work and removes tasks with a live claim. Locked tasks are skipped.
+ * Walks the work queue and removes tasks with a live claim. Locked tasks are skipped.
  * @param after the last task of the previous batch
  */
 export function deleteClaimedAfter(after: string, rowsMax: number) {

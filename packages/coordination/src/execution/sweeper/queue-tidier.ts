@@ -10,12 +10,12 @@ import {
 const batchMax = 1000;
 /** Each holds a lock until the batch is done. */
 const setsMax = 200;
-/** Five rounds of the worker: rows locked in one round are found again in the next. */
+/** Five of the worker's rounds: rows that are locked in one round are found again in the next. */
 const recentSeconds = 5;
 const beginning = '00000000-0000-0000-0000-000000000000';
 
 /**
- * Removes the rows that claims of named tasks leave in the queue of work (decision 0210). Searches for work skip them,
+ * Removes the rows that claims of specific tasks leave in the work queue (decision 0210). Searches for work skip them,
  * so it only affects speed. The first round walks the whole queue, later ones the claims of the last seconds.
  */
 export function tidyWorkQueue({ pool }: JobTools<Context>): Job {
@@ -35,8 +35,8 @@ export function tidyWorkQueue({ pool }: JobTools<Context>): Job {
 }
 
 /**
- * Deletes the requirement sets that no row of the queue still has. Each search reads those that match its caller's
- * abilities, so it only affects speed.
+ * Deletes the requirement sets that no row in the queue refers to any more. Each search reads those that match its
+ * caller's abilities, so it only affects speed.
  */
 export function removeUnusedSets({ pool }: JobTools<Context>): Job {
   return {

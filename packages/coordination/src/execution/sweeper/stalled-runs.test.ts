@@ -50,7 +50,7 @@ test('a run without progress for longer than its type allows gets one event per 
   const { lastProgressAt, status, version } = await done(worker.actor.get(`/runs/${run.id}`));
   assert.deepEqual([more, event?.actor_id, event?.session_id], [[], null, worker.sessionId]);
   assert.deepEqual(event?.payload, { taskId: task.id, attempt: 1, lastProgressAt });
-  // Nothing is taken away.
+  // The run keeps its status and version.
   assert.deepEqual([status, version], ['running', 1]);
   const writes = [
     () => worker.actor.post(`/runs/${run.id}/checkpoints`, { kind: 'alive' }),

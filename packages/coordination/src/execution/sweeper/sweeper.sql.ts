@@ -6,7 +6,7 @@ import type { Tables } from '../../service/schema.ts';
 
 export type DueRow = Pick<ClaimRow, 'id' | 'tenant_id' | 'sweep_at'>;
 
-/** Live leases postponed by one query, at most. */
+/** The maximum number of live leases that one query postpones. */
 const postponedMax = 1000;
 
 /**

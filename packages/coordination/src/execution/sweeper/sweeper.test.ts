@@ -155,7 +155,8 @@ test('a heartbeat at the instant of the sweep either keeps its claim or finds it
   for (let round = 0; round < raceRounds; round += 1) {
     const task = await makeTask(baton);
     const claim = await claimTask(worker, task.id);
-    // The lease expires around the arrival of both; in the first round certainly after it, in the second before it.
+    // The lease expires at about the time when both arrive: certainly later in the first round, and earlier in the
+    // second.
     await endClaimLease(baton, task.id, [60_000, -1000][round] ?? round % 12);
     const beats = Array.from({ length: 3 }, () => worker.actor.post(`/claims/${claim.id}:heartbeat`));
     const sweeps = sweepers.map(({ claims }) => claims.run());
@@ -164,7 +165,7 @@ test('a heartbeat at the instant of the sweep either keeps its claim or finds it
     const { status } = await done(worker.actor.get(`/claims/${claim.id}`));
     const held = await done(worker.actor.get(`/tasks/${task.id}`));
     const kept = answers.some((answer) => answer.status === 200);
-    assert.equal(status, kept ? 'active' : status, 'a beaten claim is not swept');
+    assert.equal(status, kept ? 'active' : status, 'a claim with a successful heartbeat is not swept');
     assert.equal(held.activeClaimId, status === 'active' ? claim.id : null);
     const expired = (await eventsOf(baton, claim.id)).length;
     assert.equal(expired, status === 'stale' ? 1 : 0);

@@ -90,7 +90,7 @@ test('a task that is queued while its set is being deleted is found, in either o
   await baton.pool.transaction(async (tx) => {
     await tx.run(sql`update tasks set pending_gates = 1 where id = ${id}`);
     await tx.run(sql`update tasks set pending_gates = 0 where id = ${id}`);
-    assert.equal(await forget(), 0, 'somebody is using it');
+    assert.equal(await forget(), 0, 'a running transaction uses the set');
   });
   assert.deepEqual(await available(), [id]);
 });

@@ -16,9 +16,9 @@ export function refuseSpentDuration(run: RunRow & { is_over_time: boolean }): vo
 }
 
 /**
- * Refuses a further action if the run has reached its number of actions, or its budget of tokens or money is used up:
- * its own, or one of a run above it, which includes the runs below. The runs of a tree don't wait for each other's
- * locks, so several concurrent actions may each be the last.
+ * Refuses a further action if the run has reached its maximum number of actions, or its budget of tokens or money is
+ * used up: its own, or one of a run above it, which includes the runs below. The runs of a tree don't wait for each
+ * other's locks, so several concurrent actions may each be the last.
  * @throws Refusal `budget_exceeded`, with the run whose budget it is
  */
 export async function refuseSpentBudget({ db, tenantId }: Context, run: RunRow): Promise<void> {

@@ -3,8 +3,8 @@ import type { TaskRef } from '../../work/tasks/task-ref.ts';
 import type { UsageRow } from './usage.ts';
 
 /**
- * Sums the usage of all runs of a task and of the tasks below it by `parent` or `spawned_by`, as far as the viewer can
- * see them. Each task counts once, even with several paths to it. No row for an unknown task.
+ * Sums the usage of all runs of a task and of the tasks below it by `parent` or `spawned_by`, omitting tasks that the
+ * viewer can't see. Each task counts once, even with several paths to it. Returns no row for an unknown task.
  */
 export function sumUsageOfTask(of: {
   tenantId: string;

@@ -20,7 +20,7 @@ const usageOf = (ref: string, query = '') => done(worker.actor.get(`/tasks/${ref
 const relate = (from: string, to: string, type: string) =>
   done(baton.admin.post(`/tasks/${from}/relations`, { toTask: to, type }), 201);
 
-test('a task without runs has no usage; an unknown one is 404', async () => {
+test('a task without runs has no usage; an unknown task returns 404', async () => {
   const task = await makeTask(baton);
   assert.deepEqual(await usageOf(task.publicId), { inputTokens: 0, outputTokens: 0, costs: [] });
   await refused(worker.actor.get(`/tasks/${newId()}/usage`), 404, 'not_found');
@@ -45,7 +45,7 @@ test('sums the attempts at a task, by currency', async () => {
   });
 });
 
-test('tasks below are included as far as the caller can see them', async () => {
+test('tasks below are included if the caller can see them', async () => {
   const workspace = await makeWorkspace(baton);
   const open = await makeRun(baton, worker, { task: { workspaceId: workspace.id } });
   const hidden = await makeRun(baton, worker, { task: { workspaceId: (await makeWorkspace(baton)).id } });

@@ -6,10 +6,10 @@ import type { ChildHandleOfParentRow } from './child-handle-row.ts';
 import { findGrantOfRun, findLaunchedRun, lockHandle } from './children.sql.ts';
 
 /**
- * Enforces the ceiling of a launched run: it may do no more than its handle grants, whatever its principal may do.
- * Every write that refers to a run calls this function after finding the run, also an artifact or a comment with runId.
- * A grant never changes, so nothing is locked. Checkpoints and actions need `tasks.claim` alone, without which a
- * launched run can't start. The delegation of the run's session limits the same writes. See
+ * Enforces the ceiling of a launched run: it may do no more than its handle grants, even if its principal may. Every
+ * write that refers to a run calls this function after finding the run, including an artifact or a comment with
+ * `runId`. A grant never changes, so nothing is locked. Checkpoints and actions need `tasks.claim` alone, without which
+ * a launched run can't start. The delegation of the run's session limits the same writes. See
  * docs/reference/actions-and-usage.md#grants.
  * @throws Refusal `permission_denied`, `child_grant_exceeded`
  */
@@ -32,9 +32,9 @@ export async function launchedRunOf({ db, tenantId, caller }: Context): Promise<
 
 /**
  * For work that continues in the caller's name after the run and the session, such as a rule. It refers to neither, so
- * inside of a launched run it is refused whatever the handle grants, and a session that acts for a person limits it if
+ * inside a launched run it is refused regardless of the grant, and a session that acts for a person limits it if
  * CP_DELEGATION_NARROWS is set. See docs/reference/actions-and-usage.md#grants.
- * @returns the limits: each set has the most permissions that it may have
+ * @returns the limits: each set lists the permissions that it may have at most
  * @throws Refusal `child_grant_exceeded`, `permission_denied`
  */
 export async function requireStanding(

@@ -18,7 +18,7 @@ export const childResultMax = { summaryCharacters: 2_000, dataBytes: 16_384, art
 export interface ChildResult {
   readonly summary: string;
   readonly data: JsonObject;
-  /** Absent: the oldest artifacts of the run. */
+  /** If absent, the oldest artifacts of the run are used. */
   readonly artifactRefs: readonly string[] | undefined;
 }
 
@@ -82,8 +82,8 @@ function refuseTooLarge({ summary, data, artifactRefs = [] }: ChildResult): void
  * Stores the results of launched runs in their handles and writes the events on the runs that launched them; a result
  * is written once. The runs must have ended in this change; runs that were not launched by another are skipped at no
  * cost.
- * @param given the executor's result; without it the summary is the reason of the failure
- * @param causationId what ended them, if not their own executor
+ * @param given the executor's result; without it the summary is the reason for the failure
+ * @param causationId the cause of their end, if not their own executor
  */
 export async function recordChildResults(
   context: Context,

@@ -1,7 +1,7 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { ChildHandleOfParentRow } from './child-handle-row.ts';
 
-/** The ceiling of a launched run; no row for a run that was not launched by another. */
+/** Reads the ceiling of a launched run; returns no row for a run that was not launched by another. */
 export function findGrantOfRun(tenantId: string, runId: string) {
   return sql<{ permissions: string[] }>`
     select h.permissions from runs r join child_handles h on h.id = r.child_handle_id

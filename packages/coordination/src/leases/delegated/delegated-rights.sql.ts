@@ -2,7 +2,10 @@ import { sql } from '@baton/kernel/database/sql';
 
 export type DelegatedRow = { delegation_id: string; permissions: string[] };
 
-/** The delegated permissions of a principal's session; no row if it acts on nobody's behalf. They never change. */
+/**
+ * Reads the delegated permissions of a principal's session; returns no row if it doesn't act for another principal.
+ * They never change.
+ */
 export function findDelegatedRights(
   tenantId: string,
   principalId: string,
@@ -15,7 +18,7 @@ export function findDelegatedRights(
       and s.id = coalesce(${sessionId}::uuid, (select session_id from runs where id = ${runId}::uuid and tenant_id = ${tenantId}))`;
 }
 
-/** Delegations with permissions, under which a principal has a session now. */
+/** Delegations with permissions, under which a principal currently has a session. */
 export function findLiveDelegations(tenantId: string, principalId: string) {
   return sql<DelegatedRow>`
     select d.id as delegation_id, d.permissions

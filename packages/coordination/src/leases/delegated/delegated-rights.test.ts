@@ -30,7 +30,7 @@ after(async () => {
   await wide?.close();
 });
 
-/** The agent in a session for a person, whose delegation names these rights. */
+/** The agent in a session for a person, whose delegation lists these rights. */
 async function delegated(
   permissions: string[],
   of = { baton, human, agent },
@@ -61,7 +61,7 @@ const patch = (by: Worker, task: any, claim: any) =>
 const complete = (by: Worker, task: any, claim: any) =>
   by.actor.post(`/tasks/${task.id}:complete`, keysOf(claim), { 'if-match': `"task-${task.version + 1}"` });
 
-test('a delegation without tasks.claim lets its session claim nothing, by no way', async () => {
+test("a session whose delegation lacks tasks.claim can't claim in any way", async () => {
   const by = await delegated(['tasks.read']);
   const task = await makeTask(baton);
   const claim = () => by.actor.post(`/tasks/${task.id}:claim`, { sessionId: by.sessionId });
@@ -72,14 +72,14 @@ test('a delegation without tasks.claim lets its session claim nothing, by no way
   await endClaimLease(baton, task.id);
   const reclaim = by.actor.post(`/claims/${dead.id}:reclaim`, { sessionId: by.sessionId });
   assert.deepEqual(await refused(reclaim, 403, 'permission_denied'), denied);
-  // Somebody else's session is refused as such.
+  // A session of another principal is still refused with its own code.
   const stolen = holder.actor.post(`/tasks/${task.id}:claim`, { sessionId: by.sessionId });
   await refused(stolen, 403, 'session_owner_mismatch');
-  // In a session of its own the agent has its own rights.
+  // In its own session, the agent has its own rights.
   await claimTask({ actor: agent, sessionId: await openSession(agent) }, task.id);
 });
 
-test('under a claim it changes and completes its task only with tasks.write', async () => {
+test('a session can only change and complete its claimed task with tasks.write', async () => {
   const by = await delegated(['tasks.claim', 'tasks.read']);
   const task = await makeTask(baton);
   const claim = await claimTask(by, task.id);
@@ -87,7 +87,7 @@ test('under a claim it changes and completes its task only with tasks.write', as
   assert.deepEqual(await refused(patch(by, task, claim), 403, 'permission_denied'), denied);
   assert.deepEqual(await refused(complete(by, task, claim), 403, 'permission_denied'), denied);
   const free = await makeTask(baton);
-  // A write that shows no claim is not made in the session.
+  // A write without a claim is not made in the session.
   await done(by.actor.patch(`/tasks/${free.id}`, { title: 'x' }, { 'if-match': '"task-1"' }));
   const writer = await delegated(['tasks.claim', 'tasks.write']);
   const other = await makeTask(baton);
@@ -96,7 +96,7 @@ test('under a claim it changes and completes its task only with tasks.write', as
   await done(complete(writer, { ...other, version: other.version + 1 }, held));
 });
 
-test('in the name of a run it writes artifacts and comments, and launches, only as the delegation allows', async () => {
+test('a run can only write artifacts and comments, and launch children, as its delegation allows', async () => {
   const by = await delegated(['tasks.claim', 'tasks.read']);
   const { run, task } = await makeRun(baton, by);
   const artifact = { type: 'report', name: 'Findings', uri: 'https://x.example/', runId: run.id };
@@ -108,7 +108,7 @@ test('in the name of a run it writes artifacts and comments, and launches, only 
   assert.deepEqual(await refused(launch(by, run.id), 403, 'permission_denied'), denied('tasks.write'));
 });
 
-test('what it observes in the session needs the right in the delegation', async () => {
+test('an observation in the session requires the right in the delegation', async () => {
   const by = await delegated(['tasks.read']);
   const told = (of: Worker) =>
     of.actor.post('/observations', { kind: 'seen', content: 'it works', sessionId: of.sessionId });
@@ -117,7 +117,7 @@ test('what it observes in the session needs the right in the delegation', async 
   await done(told(await delegated(['observations.write'])), 201);
 });
 
-test('what it launches inherits what the agent and the delegation both allow', async () => {
+test('a child inherits the rights that both the agent and the delegation have', async () => {
   const by = await delegated(['tasks.claim', 'tasks.write', 'admin']);
   const all = await makeRun(baton, by);
   const { childHandle: wider } = await done(launch(by, all.run.id), 201);
@@ -130,7 +130,7 @@ test('what it launches inherits what the agent and the delegation both allow', a
   assert.deepEqual(childHandle.grant.permissions, ['tasks.claim', 'tasks.write']);
 });
 
-test('what a launched run launches inherits what its own grant and the delegation of its session both allow', async () => {
+test("a child of a launched run inherits the rights that both its grant and its session's delegation have", async () => {
   const parent = await makeWorker(baton);
   const root = await makeRun(baton, parent);
   const wider = { grant: { permissions: ['tasks.claim', 'tasks.write', 'artifacts.write'] } };
@@ -143,7 +143,7 @@ test('what a launched run launches inherits what its own grant and the delegatio
   assert.deepEqual(details.excess.permissions, ['artifacts.write']);
 });
 
-test('a delegation that names no rights narrows nothing, and without the setting none does', async () => {
+test('a delegation that lists no rights imposes no limit, and without the setting none does', async () => {
   const by = await delegated([]);
   const task = await makeTask(baton);
   const claim = await claimTask(by, task.id);

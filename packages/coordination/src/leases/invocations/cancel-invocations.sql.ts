@@ -12,7 +12,7 @@ export interface CancelledCallRow {
   was_running: boolean;
 }
 
-/** Locks the live invocations in the order of their ids, ends them, and wakes those who wait for one. */
+/** Locks the live invocations in the order of their ids, ends them, and notifies requests that wait for one. */
 export function updateCallsToCancelled(
   tenantId: string,
   ids: readonly string[],
@@ -50,7 +50,7 @@ export function countCallsOf(tenantId: string, principalId: string) {
     where authority_principal_id = ${principalId} and tenant_id = ${tenantId} and status in ('pending', 'running')`;
 }
 
-/** Invocations of a principal that are not locked by others. */
+/** Invocations of a principal that no other transaction has locked. */
 export function lockFreeCallsOf(tenantId: string, principalId: string, rowsMax: number) {
   return sql<{ id: string }>`
     select id from skill_invocations

@@ -27,7 +27,7 @@ async function epochs() {
   );
 }
 
-/** A pool whose connections check the epoch as those of the service do. */
+/** A pool whose connections check the epoch, like those of the service. */
 function enteringPool(url = baton.databaseUrl): Pool {
   return createPool({
     url,
@@ -43,7 +43,7 @@ function enteringPool(url = baton.databaseUrl): Pool {
   });
 }
 
-test('the first start notes its server and leaves positions as they are', async (t) => {
+test('the first start records its server and leaves positions unchanged', async (t) => {
   const empty = await startCoordination();
   t.after(() => empty.close());
   const row = await empty.pool.row<{ position_offset: number; cluster: string; epochs: number }>(sql`
@@ -73,7 +73,7 @@ for (const [what, change, reason] of [
   ],
   ['when the operator requests it', sql`update journal_epoch set server_started_at = null`, 'requested'],
 ] as const)
-  test(`${what} positions go on above every one that a history of this database can have had`, async () => {
+  test(`${what} positions continue above all positions of any history of this database`, async () => {
     await writeEvents(baton.pool, baton.tenantId, [{}]);
     const before = (await epochs()).length;
     await restarted();
@@ -88,7 +88,7 @@ for (const [what, change, reason] of [
     assert.ok((all.at(-1)?.first_position as number) >= (secondsOf2026 - 10) * 2 ** 20);
   });
 
-test('epochs in short succession are as far apart as the clock, so none can repeat', async () => {
+test("epochs in short succession are as far apart as the clock, so positions can't repeat", async () => {
   const starts: number[] = [];
   for (let n = 0; n < 3; n += 1) {
     await restarted();
@@ -100,14 +100,14 @@ test('epochs in short succession are as far apart as the clock, so none can repe
   assert.ok(starts.every((start, n) => n === 0 || start > (starts[n - 1] as number)));
 });
 
-test('a statement that takes a position begins the epoch where no new connection could', async () => {
+test('a statement that assigns a position starts the epoch if no new connection did', async () => {
   await baton.pool.row(sql`select 1`);
   await restarted();
   const before = (await epochs()).length;
   const writing = Array.from({ length: 5 }, () => writeEvents(baton.pool, baton.tenantId, [{}, {}]));
   const ids = (await Promise.all(writing)).flat();
   const all = await epochs();
-  assert.equal(all.length, before + 1, 'once, however many write at once');
+  assert.equal(all.length, before + 1, 'once, however many statements write concurrently');
   const lowest = await baton.pool.row<{ position: number }>(
     sql`select min(position) as position from events where id = any (${ids}::uuid[])`,
   );
@@ -142,7 +142,7 @@ test('many processes that start at once raise the offset once, and no event of t
   const writers = Array.from({ length: 4 }, async () => {
     while (writing) {
       await baton.pool.transaction(async (tx) => {
-        // An id before the offset is raised, an event perhaps after.
+        // The id is assigned before the offset is raised, the event possibly after.
         await tx.run(sql`select pg_current_xact_id()`);
         written.push(...(await writeEvents(tx, baton.tenantId, [{}])));
       });
@@ -179,7 +179,7 @@ test('many processes that start at once raise the offset once, and no event of t
   assert.deepEqual([missed.length, new Set(seen).size], [0, seen.length]);
 });
 
-test('where the cluster cannot be read, a restart is noticed all the same', async (t) => {
+test('a restart is detected even if the cluster cannot be read', async (t) => {
   const role = `baton_plain_${process.pid}`;
   const run = (text: string) => baton.pool.run({ text, values: [] });
   await run(`create role ${role} login`);
@@ -201,5 +201,5 @@ test('where the cluster cannot be read, a restart is noticed all the same', asyn
   const again = enteringPool(url.href);
   await again.row(sql`select 1`);
   await again.close();
-  assert.equal((await epochs()).length, before + 1, 'and once is enough');
+  assert.equal((await epochs()).length, before + 1, 'a second connection starts no other epoch');
 });

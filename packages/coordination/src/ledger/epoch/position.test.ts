@@ -26,7 +26,7 @@ const isBelowHorizon = async (id: string) =>
     )
   )?.below;
 
-test('an event comes after what was committed before it, though its transaction is older', async () => {
+test('an event follows all events committed before it, even if its transaction is older', async () => {
   const written: string[] = [];
   let other = '';
   await baton.pool.transaction(async (tx) => {
@@ -42,7 +42,7 @@ test('an event comes after what was committed before it, though its transaction 
     order.map(({ id }) => id),
     [written[0], other, written[1]],
   );
-  // The horizon is one for the cluster: transactions of other databases hold it for a moment too.
+  // The cluster has a single horizon: transactions of other databases also hold it back for a moment.
   for (let waitedMs = 0; waitedMs < 60_000 && !(await isBelowHorizon(written[1] ?? '')); waitedMs += 50)
     await new Promise((done) => setTimeout(done, 50));
   for (const id of [...written, other]) assert.equal(await isBelowHorizon(id), true);

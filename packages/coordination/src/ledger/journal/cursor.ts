@@ -1,8 +1,8 @@
 import { fail } from '../errors.ts';
 
 /**
- * A position in the journal: after the event with this position and sequence. Positions rise with transactions,
- * sequences inside of one. See docs/reference/journal.md#order.
+ * A position in the journal: after the event with this position and sequence. Positions increase from transaction to
+ * transaction, sequences within one. See docs/reference/journal.md#order.
  */
 export interface JournalPosition {
   readonly position: number;
@@ -23,7 +23,7 @@ export function isLegacy(cursor: JournalCursor): cursor is LegacyPosition {
   return 'afterSequence' in cursor;
 }
 
-/** `ec1_` and base64url of `{"t":position,"s":sequence}`. Opaque to clients, who return it unchanged. */
+/** `ec1_` and base64url of `{"t":position,"s":sequence}`. Opaque to clients, which return it unchanged. */
 export function encodeCursor({ position, sequence }: JournalPosition): string {
   return prefix + Buffer.from(`{"t":${position},"s":${sequence}}`).toString('base64url');
 }
@@ -53,8 +53,8 @@ export function parseLegacySequence(text: string): LegacyPosition {
 
 /**
  * The position before which everything is committed: a client that reads the state and then the journal from here
- * misses nothing. Select `horizon`, `journal_horizon()`, by the statement that reads the state or before it, never
- * after.
+ * misses no change. Select `horizon`, `journal_horizon()`, in the statement that reads the state or before it, never
+ * after it.
  */
 export function cursorAtHorizon(horizon: number): string {
   return encodeCursor({ position: horizon, sequence: 0 });

@@ -4,7 +4,7 @@ const prefixesMax = 20;
 const prefixForm = /^[a-z][a-z0-9_]*(\.[a-z0-9_]*)*$/;
 
 /**
- * `types=task.,run.started`, given once or more: prefixes of event types, undefined for all.
+ * Parses `types=task.,run.started`, given once or more, into prefixes of event types; undefined for all.
  * @throws Refusal `invalid_event_type_filter`
  */
 export function parseTypePrefixes(given: string | readonly string[] | undefined): string[] | undefined {

@@ -7,7 +7,7 @@ import { encodeCursor } from './cursor.ts';
 /** An event of the journal. See docs/reference/journal.md#events. */
 export const JournalEvent = z
   .strictObject({
-    sequence: z.int().positive().meta({ description: 'Order inside of a transaction; not a cursor.' }),
+    sequence: z.int().positive().meta({ description: 'Order within a transaction; not a cursor.' }),
     id: Uuid.meta({ description: 'Delivery is at least once: detect repeats by this id.' }),
     tenantId: Uuid,
     type: z.string(),
@@ -50,7 +50,10 @@ export const EventQuery = {
     description: 'For older consumers: a sequence. `cursor` takes precedence.',
   }),
   before: QueryWord.optional().meta({ description: 'The page that ends just before this cursor.' }),
-  order: z.enum(['asc', 'desc']).default('asc').meta({ description: 'Of the items of the page only.' }),
+  order: z
+    .enum(['asc', 'desc'])
+    .default('asc')
+    .meta({ description: 'The order of the items within the page.' }),
   tail: queryInteger(1, Number.MAX_SAFE_INTEGER)
     .optional()
     .meta({ description: 'The newest events, at most this many.' }),

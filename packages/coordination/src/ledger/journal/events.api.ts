@@ -7,7 +7,7 @@ export const eventsApi = [
     id: 'listEvents',
     method: 'GET',
     path: '/events',
-    summary: 'Read the journal in pages, in its order.',
+    summary: 'Read the journal in order, in pages.',
     description:
       'Only stable events are delivered, so a cursor never skips events that commit later. Delivery is at least once. ' +
       'The same events are streamed by WebSocket at /events/ws.',

@@ -24,9 +24,9 @@ export interface EventFilter {
   readonly entityType: string | null;
   readonly entityId: string | null;
   readonly actorId: string | null;
-  /** Only events filed in this workspace, or in one of its present descendants. */
+  /** Only events filed in this workspace, or in one of its current descendants. */
   readonly workspaceId: string | null;
-  /** Only events that this person sees. */
+  /** Only events that this person can see. */
   readonly viewerId: string | null;
 }
 
@@ -43,18 +43,18 @@ export interface PageBounds {
 }
 
 // Floor, horizon and events are read in one statement, hence in one snapshot: everything below that snapshot's horizon
-// is visible to it, and neither a prune nor an archiving can intervene: an event is in one of the two tables. The
-// horizon is the current one each time, without a round trip. The server and the position are checked in it too: behind
-// a pooler the server may change between any two statements. The archive is not read if it has nothing after the
-// position. Each table is ordered and limited by itself: without that, all of both was read and sorted for one page (60
-// s with 10,000,000 events). Each is scanned only as far as it reaches: the index keeps moved and deleted rows until
-// the next vacuum.
+// is visible to it, and neither a prune nor an archiving can intervene. An event is in exactly one of the two tables.
+// The horizon is the current one each time, without a round trip. The server and the position are checked in it too:
+// behind a pooler the server may change between any two statements. The archive is not read if it has no event after
+// the position. Each table is ordered and limited separately: otherwise PostgreSQL read and sorted both tables whole
+// for one page (60 s with 10,000,000 events). Each is scanned only as far as it reaches: the index keeps moved and
+// deleted rows until the next vacuum.
 //
 // A session is filed in no workspace, and its events name clients that may work in hidden ones. A person with limited
 // visibility gets the events of their own sessions and of those opened for them. Others are excluded: whether
 // `sees_session` shows one depends on all its claims, and reading these for each of 50,000 events takes too long.
 
-/** The maximum number of events of one read, and one more that shows whether there are others. */
+/** The maximum number of events of one read, plus one that shows whether more follow. */
 export const pageRowsMax = 1001;
 
 /**
@@ -172,7 +172,7 @@ export function findEventsBackward({ tenantId, from, filter, ...bounds }: PageBo
     order by e.position desc, e.sequence desc`;
 }
 
-/** The same for one entity, by the index of its stream: nothing is skipped. */
+/** The same for one entity, by the index of its stream, so no event is skipped. */
 export function findEntityEventsForward({ tenantId, from, afterSequence, filter, rowsMax }: PageBounds) {
   return sql<PageRow>`
     ${selectPage(tenantId, from)}
@@ -216,8 +216,8 @@ export type ScanEndRow = Pick<PageRow, 'floor_position' | 'floor_sequence'> &
   (JournalPosition | { position: null });
 
 /**
- * The position at which a read stopped because its filter skipped `scanMax` events; none when it reached the end. Only
- * correct if the floor is that of the page: after a prune in between there are fewer events to count.
+ * The position at which a read stopped because its filter skipped `scanMax` events; no row if it reached the end. Only
+ * correct if the floor hasn't changed since the page was read, because a prune leaves fewer events to count.
  */
 export function findScanEndForward({ tenantId, from, afterSequence, scanMax }: PageBounds, horizon: number) {
   return sql<ScanEndRow>`
@@ -237,7 +237,7 @@ export function findScanEndForward({ tenantId, from, afterSequence, scanMax }: P
     where f.tenant_id = ${tenantId}`;
 }
 
-/** After a prune in between, fewer events remain than were skipped: then nothing remains before these. */
+/** If a prune intervenes, fewer events remain than were skipped; in that case, no earlier events remain. */
 export function findScanEndBackward({ tenantId, from, scanMax }: PageBounds, horizon: number) {
   return sql<JournalPosition>`
     select e.position, e.sequence
@@ -254,7 +254,7 @@ export function findScanEndBackward({ tenantId, from, scanMax }: PageBounds, hor
     where f.tenant_id = ${tenantId}`;
 }
 
-/** The newest event after a position; no row when there is none. */
+/** Finds the newest event after a position; returns no row if there is none. */
 export function findNewest({ tenantId, from, afterSequence }: PageBounds, horizon: number) {
   return sql<JournalPosition>`
     select e.position, e.sequence
@@ -274,8 +274,8 @@ export function findNewest({ tenantId, from, afterSequence }: PageBounds, horizo
 }
 
 /**
- * The position from which a reader of another history continues: after the last event that both can have. Behind the
- * horizon that is the newest one up to its position, because later writes are in later epochs. Above the horizon the
+ * The position from which a reader of another history continues: after the last event that both can have. Below the
+ * horizon, that is the newest event up to its position, because later writes are in later epochs. Above the horizon the
  * current epoch itself may differ, so everything is read again.
  */
 export function findCommonEvent({ tenantId, from }: PageBounds, horizon: number) {

@@ -4,7 +4,7 @@ import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
 import { foundTenant } from '../../app/bootstrap/found-tenant.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { journalIsStable, writeEvents } from '../../testing/ledger/journal-writer.ts';
+import { journalIsStable, journalWaitMsMax, writeEvents } from '../../testing/ledger/journal-writer.ts';
 import { confirmJournal } from '../../testing/ledger/retention.ts';
 import { makeWorkspace } from '../../testing/organisation/workspaces.ts';
 import { openStream } from '../../testing/stream/stream-client.ts';
@@ -12,10 +12,10 @@ import { until } from '../../testing/wait-until.ts';
 
 let baton: TestCoordination;
 let reader: Actor;
-/** Twelve events of the first tenant in their order: task.created, task.updated, run.started, four times over. */
+/** Twelve events of the first tenant, in order: task.created, task.updated, run.started, repeated four times. */
 let ids: string[];
 const taskId = newId();
-/** Who has started the runs. */
+/** The principal that started the runs. */
 const runnerId = newId();
 
 before(async () => {
@@ -66,7 +66,7 @@ test('pages follow each other without a gap or a repeat', async () => {
   assert.deepEqual(seen, ids);
 });
 
-test('no other tenant sees an event', async () => {
+test('no other tenant sees any event', async () => {
   const others = await baton.otherAdmin.get('/events');
   assert.equal(others.body.items.length, 1);
 });
@@ -76,12 +76,12 @@ test('an empty page echoes the input cursor, and a later event follows it', asyn
   const empty = await read(`?cursor=${end}`);
   assert.deepEqual([empty.items, empty.nextCursor, empty.hasMore], [[], end, false]);
   const filtered = await read(`?cursor=${end}&types=task.`);
-  assert.equal(filtered.nextCursor, end, 'a filter that passed over nothing moves nothing');
+  assert.equal(filtered.nextCursor, end, "a filter that skipped no event doesn't move the cursor");
   const legacy = await read(`?after=${1_000_000}`);
   assert.deepEqual([legacy.items, legacy.nextCursor], [[], '1000000']);
 });
 
-test('nextCursor is a text on an empty journal too, from which later events follow', async () => {
+test('nextCursor is a string even for an empty journal, and later events follow it', async () => {
   const { tenantId } = await foundTenant(baton.pool, {
     tenantSlug: 'empty',
     tenantName: 'empty',
@@ -96,7 +96,7 @@ test('nextCursor is a text on an empty journal too, from which later events foll
   assert.deepEqual(idsOf(page.body), [id]);
 });
 
-test('a filtered page that reached the end moves nextCursor over what the filter skipped', async () => {
+test('a filtered page that reached the end moves nextCursor past the skipped events', async () => {
   const page = await read('?types=task.created');
   assert.equal(page.items.length, 4);
   assert.equal(page.hasMore, false);
@@ -106,7 +106,7 @@ test('a filtered page that reached the end moves nextCursor over what the filter
   assert.equal(none.nextCursor, page.nextCursor);
 });
 
-test('types are prefixes, repeated or in a comma list; an underscore is no wildcard', async () => {
+test('types are prefixes, repeated or separated by commas; an underscore is not a wildcard', async () => {
   assert.equal((await read('?types=task.')).items.length, 8);
   assert.equal((await read('?types=task.created,run.')).items.length, 8);
   assert.equal((await read('?types=task.created&types=run.')).items.length, 8);
@@ -115,12 +115,12 @@ test('types are prefixes, repeated or in a comma list; an underscore is no wildc
   assert.equal((await read(`?types=${Array(20).fill('run.').join(',')}`)).items.length, 4);
 });
 
-test('a wrong type filter is 422 invalid_event_type_filter', async () => {
+test('a malformed type filter returns 422 invalid_event_type_filter', async () => {
   for (const types of ['', 'Task.', '.task', 'task.,', 'task-', '1task', Array(21).fill('run.').join(',')])
     await refused(`?types=${types}`, 422, 'invalid_event_type_filter');
 });
 
-test('entityType and entityId are equalities', async () => {
+test('entityType and entityId match exactly', async () => {
   assert.equal((await read('?entityType=run')).items.length, 4);
   const stream = await read(`?entityId=${taskId}`);
   assert.deepEqual(
@@ -135,7 +135,7 @@ test('entityType and entityId are equalities', async () => {
   assert.deepEqual((await read(`?cursor=${second.nextCursor}`)).items, []);
 });
 
-test('actorId is an equality too, alone and with other filters, forward and backward', async () => {
+test('actorId also matches exactly, alone and with other filters, forward and backward', async () => {
   const all = await read(`?actorId=${runnerId}`);
   assert.deepEqual(
     all.items.map(({ type }) => type),
@@ -151,7 +151,7 @@ test('actorId is an equality too, alone and with other filters, forward and back
   assert.equal((await read(`?actorId=${newId()}`)).nextCursor, all.nextCursor);
 });
 
-test('tail gives the newest stable events, ascending, not above limit, and hasMore is false', async () => {
+test('tail returns the newest stable events in ascending order, at most limit, with hasMore false', async () => {
   const page = await read('?tail=3');
   assert.deepEqual(idsOf(page), ids.slice(-3));
   assert.equal(page.hasMore, false);
@@ -164,7 +164,7 @@ test('tail gives the newest stable events, ascending, not above limit, and hasMo
   for (const tail of ['0', '-1', 'x', '1.5']) await refused(`?tail=${tail}`, 400, 'invalid_request');
 });
 
-test('before gives the page that ends just before it; hasMore is about older events, prevCursor is null at the start', async () => {
+test('before returns the page that ends just before it; hasMore refers to older events, prevCursor is null at the start', async () => {
   const tail = await read('?tail=4');
   const page = await read(`?before=${tail.prevCursor}&limit=5`);
   assert.deepEqual(idsOf(page), ids.slice(3, 8));
@@ -180,14 +180,14 @@ test('before gives the page that ends just before it; hasMore is about older eve
   assert.equal(ofEntity.hasMore, true);
 });
 
-test('order=desc flips the items of the page only', async () => {
+test('order=desc only reverses the items on the page', async () => {
   const page = await read('?limit=3&order=desc');
   assert.deepEqual(idsOf(page), ids.slice(0, 3).toReversed());
   assert.deepEqual(idsOf(await read(`?limit=1&cursor=${page.nextCursor}`)), [ids[3]]);
   await refused('?order=up', 400, 'invalid_request');
 });
 
-test('before with cursor, after or tail is 422 conflicting_cursors', async () => {
+test('before with cursor, after or tail returns 422 conflicting_cursors', async () => {
   const { nextCursor } = await read('');
   for (const other of [`cursor=${nextCursor}`, 'after=0', 'tail=1']) {
     const details = await refused(`?before=${nextCursor}&${other}`, 422, 'conflicting_cursors');
@@ -195,7 +195,7 @@ test('before with cursor, after or tail is 422 conflicting_cursors', async () =>
   }
 });
 
-test('a bare integer and the older unprefixed form are legacy cursors; they turn into positions', async () => {
+test('a bare integer and the older unprefixed form are legacy cursors, which are converted to positions', async () => {
   const { items } = await read('');
   const sequence = items[4]?.sequence as number;
   const old = Buffer.from(JSON.stringify({ sequence })).toString('base64url');
@@ -210,7 +210,7 @@ test('a bare integer and the older unprefixed form are legacy cursors; they turn
   assert.deepEqual(idsOf(await read(`?limit=1&after=nonsense&cursor=${nextCursor}`)), [ids[1]]);
 });
 
-test('a legacy number skips nothing: what was written before it and committed after it follows', async () => {
+test('a legacy number skips no event: those written before it and committed after it follow', async () => {
   const tenantId = baton.otherTenantId;
   const read = async (query: string) => idsOf((await baton.otherAdmin.get(`/events?${query}`)).body);
   await journalIsStable(baton.pool);
@@ -225,7 +225,8 @@ test('a legacy number skips nothing: what was written before it and committed af
       late = await writeEvents(newer, tenantId, [{}]);
       early = await writeEvents(older, tenantId, [{}]);
       await older.run(sql`commit`);
-      await until(async () => (await read(`cursor=${nextCursor}`)).length === 1);
+      const isRead = async () => (await read(`cursor=${nextCursor}`)).length === 1;
+      await until(isRead, 'the page with the earlier event', journalWaitMsMax);
       const page = (await baton.otherAdmin.get(`/events?cursor=${nextCursor}`)).body;
       assert.deepEqual(idsOf(page), early);
       sequence = page.items[0].sequence;
@@ -273,7 +274,7 @@ test('cursors that cannot be read are refused', async () => {
     });
 });
 
-test('workspaceId narrows to what was filed in it and in its present descendants', async () => {
+test('workspaceId restricts the events to those filed in it or in its current descendants', async () => {
   const root = await makeWorkspace(baton);
   const child = await makeWorkspace(baton, { parentId: root.id });
   const make = async (workspaceId: string | null) =>
@@ -294,7 +295,7 @@ test('workspaceId narrows to what was filed in it and in its present descendants
   assert.deepEqual([response.status, response.body.error.details], [404, { workspaceId: root.id }]);
 });
 
-test('a workspace that does not exist is 404, and limit has its bounds', async () => {
+test('an unknown workspace returns 404, and limit is bounded', async () => {
   await refused(`?workspaceId=${newId()}`, 404, 'not_found');
   await refused('?limit=0', 422, 'invalid_limit');
   await refused('?limit=201', 422, 'invalid_limit');
@@ -314,7 +315,7 @@ test('an event that is committed above an open transaction is delivered late, ne
   assert.deepEqual(idsOf(await read(`?cursor=${start}`)), [...early, ...late]);
 });
 
-test('below deleted history is 422 cursor_below_journal_floor; without a cursor what still exists is read', async () => {
+test('a cursor below deleted history returns 422 cursor_below_journal_floor; without one, the remaining events are read', async () => {
   const { items } = await read('');
   const [old, floor] = [items[1], items[3]];
   const position = sql`
@@ -331,7 +332,7 @@ test('below deleted history is 422 cursor_below_journal_floor; without a cursor 
   await baton.pool.run(sql`update journal_floors set floor_position = 0, floor_sequence = 0`);
 });
 
-test('the journal refuses update, delete and truncate, also to the owner of the tables', async () => {
+test('the journal refuses update, delete and truncate, even to the owner of the tables', async () => {
   for (const text of [
     `update events set type = 'task.forged'`,
     'delete from events',
@@ -343,7 +344,7 @@ test('the journal refuses update, delete and truncate, also to the owner of the 
     await assert.rejects(baton.pool.run({ text, values: [] }), /append-only/);
 });
 
-test('a legacy number names an archived event too, and one of another tenant names nothing', async () => {
+test('a legacy number can refer to an archived event, but not to one of another tenant', async () => {
   await confirmJournal(baton.pool, baton.tenantId);
   const archived = await baton.admin.post('/operations/journal:archive', { beforeSeconds: 0 });
   assert.ok(archived.body.archived > 12, JSON.stringify(archived.body));

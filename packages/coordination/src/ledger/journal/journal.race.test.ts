@@ -39,7 +39,7 @@ const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
 const upTo = (ms: number) => Math.random() * ms;
 class Undone extends Error {}
 
-/** Four events at both ends of a transaction that stays open for a while; some are rolled back. */
+/** Writes four events, at both ends of a transaction that stays open for a while; some transactions are rolled back. */
 async function writeSlowly(openMs: number, undo: boolean): Promise<void> {
   await pool
     .transaction(async (tx) => {
@@ -57,7 +57,7 @@ async function createTask(url: string): Promise<void> {
   const response = await fetch(`${url}/api/v1/tasks`, {
     method: 'POST',
     headers: { authorization: `Bearer ${actor.token}`, 'content-type': 'application/json' },
-    body: JSON.stringify({ title: 'written beside many' }),
+    body: JSON.stringify({ title: 'written concurrently' }),
   });
   assert.equal(response.status, 201, await response.text());
 }
@@ -91,7 +91,7 @@ async function readByPages(url: string, limit: number, isOver: () => boolean): P
   return seen;
 }
 
-test('16 parallel writers, some slow, some rolled back, in two processes: readers miss nothing and see nothing twice', async () => {
+test('16 parallel writers, some slow, some rolled back, in two processes: readers miss no event and see none twice', async () => {
   const before = await baton.pool.row<{ count: number }>(sql`select count(*) from events`);
   let isOver = false;
   let writes = 0;
@@ -101,11 +101,11 @@ test('16 parallel writers, some slow, some rolled back, in two processes: reader
   assert.equal(writers.length, 16);
   await Promise.all(
     writers.map(async (write) => {
-      // A quarter of the transactions roll back; each other one writes at least one event.
+      // A quarter of the transactions roll back; each of the others writes at least one event.
       for (; performance.now() < until || writes < 2 * eventsMin; writes += 1) await write();
     }),
   );
-  // One that comes in the middle of it all has been there, one that comes late reads it all from the start.
+  // The other streams were open during the writes; a late one reads everything from the start.
   const late = openStream(other.url, { token: actor.token });
   await journalIsStable(baton.pool);
   isOver = true;

@@ -15,10 +15,10 @@ export interface EventAbout {
 }
 
 /**
- * Adds an event to this change. It is written in the command's transaction together with its outbox row, so either the
- * state, the event and its delivery exist, or none of them.
+ * Adds an event to this change. It is written in the command's transaction together with its outbox row, so the state,
+ * the event and its delivery are stored together or not at all.
  * @returns the id of the event
- * @throws Error for an event that is missing from the catalog; nothing of the change is written then
+ * @throws Error for an event that is missing from the catalog; then the whole change is rolled back
  */
 export function emit<Payload extends z.ZodType>(
   context: Context,
@@ -62,7 +62,7 @@ export function noteEvent(context: Context, event: EventDeclaration, payload: un
   watching.emitted('coordination', context.endpoint, event.type);
 }
 
-/** Writes the emitted events in their order. Called once, just before the commit. */
+/** Writes the emitted events in order. Called once, just before the commit. */
 export async function flushEvents(context: Context): Promise<void> {
   const drafts = context.drafts.splice(0);
   if (drafts.length === 0) return;

@@ -8,7 +8,7 @@ import { encodeCursor, type JournalPosition, parseCursor } from './cursor.ts';
 
 /**
  * The state after a snapshot or dump was restored, or a lagging standby was promoted: the newest events are lost, and
- * the numbers that made their positions are given again. `other-history.real.test.ts` does it with real servers.
+ * the numbers in their positions are assigned again. `other-history.real.test.ts` tests this with real servers.
  */
 
 let baton: TestCoordination;
@@ -32,7 +32,7 @@ async function tail(): Promise<string> {
   return (await reader.get('/events?tail=1')).body.nextCursor;
 }
 
-/** Undoes the newest events; the server that runs on was started after them, and its transactions begin lower. */
+/** Undoes the newest events. The epoch then records a later start of the server, and new positions begin lower. */
 async function loseNewest(count: number): Promise<void> {
   await baton.pool.transaction(async (tx) => {
     await tx.run(sql`alter table events disable trigger events_append_only`);
@@ -48,7 +48,7 @@ async function loseNewest(count: number): Promise<void> {
   });
 }
 
-test('a cursor from a history that was lost is 410, and reading on from resumeCursor skips nothing', async () => {
+test('a cursor from a lost history returns 410, and reading from resumeCursor skips no event', async () => {
   await write(3);
   const kept = await tail();
   await write(4);
@@ -61,10 +61,10 @@ test('a cursor from a history that was lost is 410, and reading on from resumeCu
   assert.equal(body.error.code, 'cursor_from_other_history');
   const ids = async (cursor: string) => (await read(cursor)).body.items.map(({ id }: { id: string }) => id);
   assert.deepEqual(await ids(body.error.details.resumeCursor), written);
-  assert.deepEqual(await ids(kept), written, 'who had not read what is lost goes on as always');
+  assert.deepEqual(await ids(kept), written, 'a reader without the lost events continues as usual');
 });
 
-test('so is each cursor that this history can not have given out, filters or not, forward or backward', async () => {
+test("every cursor that this history can't have issued returns 410, with and without filters, forward and backward", async () => {
   await write(2);
   const here = parseCursor(await tail()) as JournalPosition;
   const ahead = encodeCursor({ position: here.position + 2 ** 40, sequence: 7 });
@@ -84,7 +84,7 @@ test('so is each cursor that this history can not have given out, filters or not
   }
 });
 
-test('a place between two epochs is of another history, the last place of the earlier one is not', async () => {
+test("a position between two epochs belongs to another history, the last position of the earlier one doesn't", async () => {
   await write(1);
   await tail();
   await baton.pool.run(sql`update journal_epoch set server_started_at = null`);
@@ -100,12 +100,12 @@ test('a place between two epochs is of another history, the last place of the ea
   );
 });
 
-test('a legacy number is a floor and never of another history', async () => {
+test('a legacy number is a lower bound and never belongs to another history', async () => {
   assert.equal((await reader.get('/events?after=999999999')).status, 200);
   assert.equal((await read('999999999')).status, 200);
 });
 
-test('a stream is closed with 4400 and the code, whether it begins there or was open', async () => {
+test('a stream is closed with 4400 and the code, whether it starts there or was already open', async () => {
   await write(2);
   const kept = await tail();
   const open = openStream(baton.url, { token: reader.token, query: `?after=${kept}` });

@@ -54,7 +54,7 @@ function filterOf({ prefix, entityId }: { prefix: string | null; entityId: strin
   return { filter, expected };
 }
 
-test('pages of any length behind any filter give each matching event once, in order', async () => {
+test('pages of any length with any filter return each matching event once, in order', async () => {
   await fc.assert(
     fc.asyncProperty(filters, sizes, async (wanted, { limit, scanMax }) => {
       const { filter, expected } = filterOf(wanted);
@@ -65,7 +65,7 @@ test('pages of any length behind any filter give each matching event once, in or
           tenantId: baton.tenantId,
           filter,
           limit,
-          // unfiltered pages pass over nothing
+          // Unfiltered pages skip no events.
           scanMax: wanted.prefix === null ? 1000 : scanMax,
         });
         assert.ok(page.rows.length <= limit);
@@ -79,7 +79,7 @@ test('pages of any length behind any filter give each matching event once, in or
   );
 });
 
-test('pages backward from the end give each matching event once, in order', async () => {
+test('pages read backward from the end return each matching event once, in order', async () => {
   await fc.assert(
     fc.asyncProperty(filters, sizes, async (wanted, { limit, scanMax }) => {
       const { filter, expected } = filterOf(wanted);
@@ -101,7 +101,7 @@ test('pages backward from the end give each matching event once, in order', asyn
   );
 });
 
-test('a cursor is decoded to the place that it was encoded from', () => {
+test('a cursor decodes to the position from which it was encoded', () => {
   fc.assert(
     fc.property(fc.maxSafeNat(), fc.maxSafeNat(), (position, sequence) => {
       assert.deepEqual(parseCursor(encodeCursor({ position, sequence })), { position, sequence });
@@ -109,7 +109,7 @@ test('a cursor is decoded to the place that it was encoded from', () => {
   );
 });
 
-test('any text that is no cursor is refused, without another failure', () => {
+test("any text that isn't a cursor is refused, without any other failure", () => {
   fc.assert(
     fc.property(
       fc.oneof(

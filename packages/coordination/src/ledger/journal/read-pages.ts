@@ -35,7 +35,8 @@ export const everyEvent: EventFilter = {
 
 /**
  * A filter with few matches would read the whole journal for one page. At this limit the page ends, short but with a
- * cursor to continue. Skipping 50,000 events took 30 ms of a million; above 100,000 the planner began to sort instead.
+ * cursor to continue. In a journal of a million events, skipping 50,000 took 30 ms; above 100,000 the planner began to
+ * sort instead.
  */
 const scanMaxDefault = 50_000;
 

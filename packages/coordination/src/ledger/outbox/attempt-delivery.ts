@@ -18,7 +18,7 @@ interface Attempts {
   readonly attemptsMax: number;
 }
 
-/** Sends the events of a delivery. @returns the outcome of each, in their order */
+/** Sends the events of a delivery. @returns the outcome of each, in the same order */
 export async function attemptDelivery(attempts: Attempts, delivery: Delivery): Promise<readonly Outcome[]> {
   const { rows, isAgain } = delivery;
   const unsent = withholdSuspects(delivery, attempts.attemptsMax);
@@ -30,15 +30,15 @@ export async function attemptDelivery(attempts: Attempts, delivery: Delivery): P
 }
 
 /**
- * Withholds events that may have crashed a worker: events that were together are tried one by one, and an event that
- * was tried alone in as many crashes as it has attempts becomes a dead letter.
+ * Withholds events that may have crashed a worker: events of the same delivery are tried one by one, and an event that
+ * was tried alone in as many crashes as the allowed attempts becomes a dead letter.
  * @returns undefined for a delivery that may be sent
  */
 function withholdSuspects({ rows, isUnsettled }: Delivery, attemptsMax: number): Outcome[] | undefined {
   const [{ attempts, unsettled }] = rows as [DueEventRow];
   if (!isUnsettled) return undefined;
   if (rows.length > 1) return rows.map(() => ({ kind: 'returned', isAlone: true }));
-  // In the first crash it may have been together with others, and one of those at fault.
+  // In the first crash it may have been delivered with others, and one of those may have been at fault.
   const isOver = unsettled > 1 && attempts > attemptsMax;
   return isOver ? [{ kind: 'failed', error: crashedEachTime, isUnsent: true }] : undefined;
 }
@@ -93,8 +93,8 @@ export type Outcome =
       readonly blame: SinkAway['blame'];
     }
   /**
-   * Not started, or aborted because the worker is closed; `isAlone` has it tried apart from the delivery's other
-   * events.
+   * Not started, or aborted because the worker is closed; with `isAlone`, it is retried separately from the delivery's
+   * other events.
    */
   | { readonly kind: 'returned'; readonly isAlone?: boolean };
 
@@ -112,7 +112,7 @@ export async function sendEvent(sink: Sink, row: DueEventRow, closing: AbortSign
     (): Outcome => ({ kind: 'delivered' }),
     (error: unknown) => outcomeOf(error),
   );
-  const late: Outcome = { kind: 'failed', error: `no answer within ${sink.timeoutMs} ms` };
+  const late: Outcome = { kind: 'failed', error: `no response within ${sink.timeoutMs} ms` };
   const timer = new AbortController();
   const closed = aborted(closing, timer.signal).then((): Outcome => ({ kind: 'returned' }));
   try {
@@ -137,12 +137,12 @@ function outcomeOf(error: unknown): Outcome {
   return { kind: 'away', error: text, cause, pauseMs: error.pauseMs, blame: error.blame };
 }
 
-/** Resolves after some time, or at once when it is stopped; keeps no process alive. */
+/** Resolves after `ms`, or immediately when `signal` aborts; doesn't keep the process alive. */
 export async function after<T>(ms: number, signal: AbortSignal, value: T): Promise<T> {
   return setTimeout(ms, value, { signal, ref: false }).catch(() => value);
 }
 
-/** Resolves when `signal` aborts, and never after `over` did. */
+/** Resolves when `signal` aborts, unless `over` aborted first. */
 function aborted(signal: AbortSignal, over: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) return resolve();
@@ -150,7 +150,9 @@ function aborted(signal: AbortSignal, over: AbortSignal): Promise<void> {
   });
 }
 
-/** PostgreSQL stores neither NUL nor half of a surrogate pair, which a cut may leave: the whole batch would fail. */
+/**
+ * PostgreSQL stores neither NUL nor half of a surrogate pair, which truncation may leave: the whole batch would fail.
+ */
 function storableText(text: string): string {
   return text.toWellFormed().replaceAll('\0', '\uFFFD');
 }

@@ -7,15 +7,15 @@ export interface DeliveryClaims {
   /** Claims a batch of due deliveries. @returns the events of each delivery */
   batch(room: Room): Promise<readonly DueEventRow[][]>;
   /**
-   * Claims one delivery, a new one if there is any: a paused sink is tried with events that it has not refused. Each
-   * time of another tenant: a sink may refuse all events of one tenant and be up for the others.
+   * Claims one delivery, preferably a new one, because a paused sink is retried with events that it has not refused.
+   * Each call chooses another tenant: a sink may refuse all events of one tenant and accept those of others.
    */
   first(room: Room): Promise<readonly DueEventRow[][]>;
-  /** Like `first`, of one tenant. */
+  /** Like `first`, for one tenant. */
   firstOfTenant(tenantId: string, room: Room): Promise<readonly DueEventRow[][]>;
 }
 
-/** A statement skips at most so many tenants. */
+/** The maximum number of tenants that a statement skips. */
 const triedMax = 100;
 
 /** Claims due deliveries of one sink under locks that expire. */
@@ -26,13 +26,13 @@ export function createDeliveryClaims(
   const scan = createScan(0);
   const lockSeconds = settings.CP_OUTBOX_LOCK_TIMEOUT_SECONDS;
   let isMoreAgain = false;
-  /** The tenants with whose deliveries the sink was tried during its pause. */
+  /** The tenants whose deliveries were used to retry the sink during its pause. */
   const tried = new Set<string>();
   return { batch, first, firstOfTenant };
 
   /**
-   * Retries are searched only in full scans, or if there were more: their index keeps delivered rows for as long as an
-   * old transaction of the cluster is open.
+   * Retries are only searched for in full scans, or if the last search left some: their index keeps delivered rows for
+   * as long as an old transaction of the cluster is open.
    */
   async function batch({ againMax, newMax, ...which }: Room): Promise<readonly DueEventRow[][]> {
     if (againMax + newMax <= 0) return [];
@@ -83,9 +83,9 @@ export interface Delivery {
   readonly rows: readonly DueEventRow[];
   /** Whether it was attempted before. */
   readonly isAgain: boolean;
-  /** A worker that had claimed it before ended without a result. */
+  /** Whether an earlier worker claimed it and ended without a result. */
   readonly isUnsettled: boolean;
-  /** Events not started by then are returned: another worker may claim them when the lock ends. */
+  /** Events not started by then are released, because another worker may claim them when the lock ends. */
   readonly beginUntilMs: number;
 }
 

@@ -12,7 +12,7 @@ export type DueEventRow = EventRow &
   DeliveryKey & {
     /** Previous attempts and this one. */
     attempts: number;
-    /** Previous claims of the delivery without a result: the worker crashed, or lost the database. */
+    /** Previous claims of the delivery without a result: the worker crashed or lost its database connection. */
     unsettled: number;
     locked_until: string;
     is_again: boolean;
@@ -38,7 +38,7 @@ export interface Room extends Which {
 /**
  * Claims due deliveries for `lockSeconds`: no transaction is open during the delivery, and those of a crashed worker
  * become due again.
- * @param afterPlace where to begin among new deliveries
+ * @param afterPlace the place after which new deliveries are claimed
  */
 export function takeDue(
   sink: string,
@@ -97,7 +97,7 @@ export interface Remainder {
   event_sequences: readonly number[];
   oldest_position: number;
   attempts: number;
-  /** More than 0 for one that may have crashed a worker: it is tried alone. */
+  /** Greater than 0 for a delivery that may have crashed a worker, which is then tried alone. */
   unsettled: number;
   wait_seconds: number;
   is_dead: boolean;

@@ -17,9 +17,9 @@ import { createRest, type SinkRest } from './sink-rest.ts';
 
 type Tools = Pick<JobTools<Context>, 'pool' | 'settings' | 'log'>;
 
-/** Longer deliveries continue beside the batches that follow. */
+/** Longer deliveries continue in parallel with the following batches. */
 const batchWaitMsMax = 250;
-/** How long deliveries in progress may take when the worker is closed. */
+/** The time that deliveries in progress may still take when the worker is closed. */
 const closingMsMax = 1000;
 
 /**

@@ -20,7 +20,7 @@ const folder = mkdtempSync(join(tmpdir(), 'baton-delivery-'));
 const secret = makeWebhookSecret();
 const log = createLog({ name: 'worker', level: 'silent' });
 const closing: (() => Promise<unknown>)[] = [];
-/** Processes are started, and locks of killed ones run out. */
+/** The tests start processes, and wait until the locks of killed ones expire. */
 const until = (holds: () => boolean | Promise<boolean>, what?: string) => untilIn(holds, what, 60_000);
 
 before(async () => {
@@ -44,7 +44,7 @@ async function receiver(...args: Parameters<typeof startReceiver>): Promise<Rece
   return made;
 }
 
-/** The settings of a worker that delivers to these. */
+/** The settings of a worker that delivers to these sinks. */
 function settingsFor(sinks: readonly object[], more: Record<string, string> = {}): Record<string, string> {
   const file = join(folder, `${performance.now()}.json`);
   writeFileSync(file, JSON.stringify({ sinks }));
@@ -80,7 +80,7 @@ const waiting = async () =>
 const isEmpty = async () => (await waiting()).events === 0;
 const sorted = (ids: Iterable<string>) => [...ids].toSorted();
 
-test('what a client changes reaches a webhook, signed, with the id of the event', async () => {
+test('a change by a client reaches a webhook, signed, with the id of its event', async () => {
   const there = await receiver();
   await start([hook('there', there)]);
   const task = await baton.admin.post('/tasks', { title: 'to be delivered' });
@@ -111,14 +111,14 @@ test('a sink gets the types and tenants that it subscribes to', async () => {
   assert.ok(!types.ids().includes(closed[0] as string));
 });
 
-test('a sink that is down delays only itself, uses up no attempt, and gets all once it is back', async () => {
+test('a sink that is down delays no other, uses up no attempt, and gets all events once it is up again', async () => {
   const [up, down] = [await receiver(), await receiver()];
   await down.stop();
   await start([hook('up', up), hook('down', down)], { CP_OUTBOX_MAX_ATTEMPTS: '1' });
   const ids: string[] = [];
   for (let n = 0; n < 4; n += 1) ids.push(...(await write(60)));
   await until(() => up.received.length === 240, 'the sink that is up');
-  // Several rests of the one that is down.
+  // Several pauses of the sink that is down.
   await new Promise((done) => setTimeout(done, 1500));
   ids.push(...(await write(1)));
   await until(() => up.received.length === 241);
@@ -153,19 +153,19 @@ test('an event that a receiver refuses becomes a dead letter alone, even if the 
   ]);
 });
 
-test('no more deliveries are under way than the sink allows', async () => {
+test('no more deliveries are in progress than the sink allows', async () => {
   const server = await receiver(() => undefined);
   await start([hook('slow', server, { concurrency: 3, timeoutSeconds: 2 })], { CP_OUTBOX_MAX_ATTEMPTS: '1' });
   await write(6);
   const startedAt = performance.now();
   await until(async () => (await waiting()).dead === 6);
-  // Six that never get a response, three at a time, each abandoned after 2 s: within 1 s, a request didn't always
-  // arrive on a busy machine.
+  // Six events that never get a response, three at a time, each abandoned after 2 s: within 1 s, a request didn't
+  // always arrive on a busy machine.
   assert.ok(performance.now() - startedAt > 3000);
   assert.equal(server.received.length, 6);
 });
 
-test('a worker that is closed gives back what is under way, so that another need not wait for its lock', async () => {
+test('a worker that is closed releases deliveries in progress, so that another need not wait for their lock', async () => {
   const silent = await receiver(() => undefined);
   const first = await start([hook('there', silent)]);
   const ids = await write(5);
@@ -189,7 +189,7 @@ test('undelivered events of a removed sink are discarded if the file lists it so
   await until(isEmpty);
 });
 
-/** A worker as a process of its own. */
+/** A worker in a separate process. */
 function spawnWorker(env: Record<string, string>) {
   const child = spawn(process.execPath, [join(import.meta.dirname, '../../app/worker.main.ts')], {
     env: { ...env, CP_LOG_LEVEL: 'info' },
@@ -205,7 +205,7 @@ function spawnWorker(env: Record<string, string>) {
 }
 
 longTest(
-  'workers that are killed under load lose no event, and repeat only what they had under way',
+  'workers that are killed under load lose no event, and repeat only deliveries in progress',
   async () => {
     const there = await receiver();
     // Longer than a busy machine delays a worker: a live worker that loses its lock also causes repeats.
@@ -239,7 +239,7 @@ longTest(
   },
 );
 
-test('while the database is away nothing is lost, and what was delivered meanwhile is recorded after', async () => {
+test('no event is lost while the database is unavailable, and deliveries made meanwhile are recorded afterwards', async () => {
   const proxy = await startDatabaseProxy(baton.databaseUrl);
   closing.push(() => proxy.cut());
   const there = await receiver();

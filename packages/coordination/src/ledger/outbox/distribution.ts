@@ -3,7 +3,7 @@ import type { Context } from '../context.ts';
 import { moveToSinks, type ScannedRow } from './outbox.sql.ts';
 import { createScan } from './scan.ts';
 
-/** Moving a row costs little: some 20,000 in a second. */
+/** Moving rows is cheap: about 20,000 per second. */
 const rowsMax = 1000;
 
 /** Empties the outbox. @returns whether there may be more */

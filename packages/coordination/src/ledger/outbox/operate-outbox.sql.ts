@@ -11,8 +11,8 @@ export interface Listing {
 }
 
 /**
- * The newest deliveries first, by the indexes of pending and of dead deliveries. A delivery has at least one event, so
- * as many deliveries as the page has rows are enough, with all others of their places.
+ * Newest deliveries first, by the indexes of pending and of dead deliveries. Since a delivery has at least one event,
+ * it is enough to read as many deliveries as the page has rows, and all others with the same places.
  */
 export function findUndelivered({ tenantId, status, after, rowsMax }: Listing) {
   return sql<UndeliveredRow>`
@@ -51,7 +51,7 @@ export function findUndelivered({ tenantId, status, after, rowsMax }: Listing) {
 
 export type LockedRow = UndeliveredRow & { lead: number; events: number; is_dropped: boolean };
 
-/** Locks the delivery of the event; no row when there is none. */
+/** Locks the delivery of the event; returns no row if there is none. */
 export function lockUndelivered(tenantId: string, place: number, sequence: number) {
   return sql<LockedRow>`
     with locked as materialized (

@@ -34,7 +34,7 @@ const write = (count: number) =>
     Array.from({ length: count }, () => ({})),
   );
 
-/** Runs a worker until that holds. */
+/** Runs a worker until the condition is true. */
 async function work(deliver: Deliver, holds: () => Promise<boolean>, env: object = {}): Promise<void> {
   const worker = await startWorker({ env: { ...baton.env, ...env }, log, sinks: [testSink(deliver)] });
   await until(holds).finally(() => worker.close());
@@ -47,7 +47,7 @@ const refuse: Deliver = async () => {
   throw new Error('answered 500');
 };
 
-/** Events that wait in deliveries of three. */
+/** Pending events in deliveries of three. */
 async function pending(count: number): Promise<string[]> {
   const ids = await write(count);
   await work(away, isHandedOver);
@@ -63,7 +63,7 @@ const eventsAbout = async (id: string) => {
   return (await done(operator.get(`/events?entityId=${id}`))).items;
 };
 
-test('undelivered events and dead letters are listed, newest first, by pages, with the reader’s right', async () => {
+test('undelivered events and dead letters are listed, newest first, in pages, with the required permission', async () => {
   const [deadId] = await dead(1);
   const ids = await pending(7);
   const all = await list();
@@ -102,7 +102,7 @@ test('undelivered events and dead letters are listed, newest first, by pages, wi
   await refused(operator.get('/operations/outbox?cursor=x'), 422, 'invalid_cursor');
 });
 
-test('a redrive has a dead letter delivered, is a no-op when repeated, and writes an event', async () => {
+test('a redrive delivers a dead letter, is a no-op when repeated, and writes an event', async () => {
   const [eventId] = await dead(1);
   const [{ id }] = (await list()).items;
   const redriven = await done(operator.post(`/operations/outbox/${id}:redrive`, { reason: 'mended' }));
@@ -123,7 +123,7 @@ test('a redrive has a dead letter delivered, is a no-op when repeated, and write
   await refused(operator.post(`/operations/outbox/${id}:redrive`), 404, 'not_found');
 });
 
-test('a drop gives up a dead letter and one of several that wait, holds back retention no longer, and may be repeated', async () => {
+test('a drop discards a dead letter or one of several pending events, unblocks retention, and may be repeated', async () => {
   const ids = [...(await dead(1)), ...(await pending(3))];
   const oldest = () =>
     baton.pool.row<{ id: string }>(sql`
@@ -156,7 +156,7 @@ test('a drop gives up a dead letter and one of several that wait, holds back ret
   assert.deepEqual(delivered, [ids[3]]);
 });
 
-test('what was dropped is forgotten after its age, and nothing else', async () => {
+test('only dropped deliveries are deleted after their retention period', async () => {
   await dead(2);
   const [first, second] = (await list()).items;
   const drop = () => operator.post(`/operations/outbox/${first.id}:drop`, { reason: 'no use' });
@@ -167,7 +167,7 @@ test('what was dropped is forgotten after its age, and nothing else', async () =
   assert.deepEqual((await list('&status=dead')).items, [second]);
 });
 
-test('ids of no delivery, and those of another tenant, are 404', async () => {
+test('an id without a delivery, or of another tenant, returns 404', async () => {
   await dead(1);
   const [{ id }] = (await list()).items;
   for (const verb of ['redrive', 'drop']) {

@@ -26,7 +26,7 @@ import {
 const cursorName = 'outbox';
 const beyond = Number.MAX_SAFE_INTEGER;
 
-/** The tenant's undelivered events and dead letters, the newest first. @throws Refusal `invalid_cursor` */
+/** The tenant's undelivered events and dead letters, newest first. @throws Refusal `invalid_cursor` */
 export async function listUndelivered(
   { db, tenantId }: Context,
   status: Status | undefined,

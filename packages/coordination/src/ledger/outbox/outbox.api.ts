@@ -11,7 +11,7 @@ export const outboxApi = [
     path: '/operations/outbox',
     summary: 'List undelivered events and dead letters.',
     description:
-      'The newest first. An event is listed once per sink, after a worker has distributed it, which takes about a second.',
+      'Newest first. An event is listed once per sink, after a worker has distributed it, which takes about a second.',
     permission: ['operations.read', 'operations.manage'],
     query: { status: Status.optional().meta({ description: 'Both if absent.' }) },
     paging: true,

@@ -6,7 +6,7 @@ import { sql } from '@baton/kernel/database/sql';
 
 export interface ScannedRow {
   handled: number;
-  /** The last of the rows that were found, if any. */
+  /** The last row that was found, if any. */
   newest: number | null;
 }
 
@@ -17,14 +17,14 @@ export interface Distribution {
 }
 
 /**
- * Moves the oldest rows of the outbox into the queues of the declared sinks; without any they are only deleted. In one
- * transaction: each delivery has events of one tenant in the order of its journal. So the outbox stays empty however
- * long one sink's queue is. It neither waits for writers nor makes them wait, because their rows are new; rows that
- * other workers have locked are skipped. If a sink has several filters, the event is moved if one of them matches:
- * workers that are not restarted yet have the old one. A filter that no worker has declared for ten minutes counts only
- * if the sink has no other.
- * @param afterSequence where to begin: earlier rows are mostly deleted, but stay in the index while any old transaction
- * of the cluster is open
+ * Moves the oldest rows of the outbox into the queues of the declared sinks; without a sink, the rows are only deleted.
+ * This happens in one transaction. Each delivery has events of one tenant in the order of its journal. The outbox stays
+ * empty regardless of the length of a sink's queue. It neither waits for writers nor makes them wait, because their
+ * rows are new; rows that other workers have locked are skipped. If a sink has several filters, the event is moved if
+ * one of them matches: workers that are not restarted yet have the old one. A filter that no worker has declared for
+ * ten minutes counts only if the sink has no other.
+ * @param afterSequence the row after which to start: earlier rows are mostly deleted, but stay in the index while any
+ * old transaction of the cluster is open
  */
 export function moveToSinks({ rowsMax, eventsMax }: Distribution, afterSequence: number) {
   return sql<ScannedRow>`
@@ -67,7 +67,7 @@ export function deleteDiscarded(sinks: readonly string[], rowsMax: number) {
     select count(*) as deleted, coalesce(sum(events), 0) as events from gone`;
 }
 
-/** Deletes deliveries that were dropped that long ago. */
+/** Deletes deliveries that were dropped at least that long ago. */
 export function deleteDropped(ageSeconds: number, rowsMax: number) {
   return sql`
     delete from outbox_deliveries where ctid = any (array(

@@ -43,11 +43,11 @@ async function until(holds: () => boolean | Promise<boolean>, waitMs = 60_000): 
     if (await holds()) return;
     await new Promise((done) => setTimeout(done, 10));
   }
-  throw new Error('it never came');
+  throw new Error('the condition was never true');
 }
 
 const working: Worker[] = [];
-// A worker left over by a failed test would deliver the events of the next.
+// A worker that a failed test left running would deliver the events of the next test.
 afterEach(() => Promise.all(working.splice(0).map((worker) => worker.close())));
 
 async function start(deliver?: Deliver, env: Record<string, string> = {}): Promise<Worker> {
@@ -81,7 +81,7 @@ test('without a sink outbox rows are deleted, thousands in a second', async () =
   assertTookLess(startedAt, 5000);
 });
 
-test('several workers deliver each event once between them', async () => {
+test('several workers together deliver each event once', async () => {
   const delivered: string[] = [];
   const sink: Deliver = async ({ id }) => void delivered.push(id);
   const written: string[] = [];
@@ -98,7 +98,7 @@ test('several workers deliver each event once between them', async () => {
   assert.deepEqual(delivered.toSorted(), written.toSorted());
 });
 
-test('a failed delivery is tried again after a wait, and delays no other', async () => {
+test('a failed delivery is retried after a delay, and delays no other', async () => {
   const [broken, fine] = await writeEvents(baton.pool, baton.tenantId, [{}, {}]);
   const seen: string[] = [];
   let failuresLeft = 1;
@@ -106,7 +106,7 @@ test('a failed delivery is tried again after a wait, and delays no other', async
     seen.push(id);
     if (id === broken && failuresLeft-- > 0) throw new Error('receiver is away');
   };
-  // Longer than the wait for the failure: a busy machine could miss a pause of a second.
+  // Longer than the wait for the failure, because a busy machine could miss a pause of a second.
   await start(deliver, { CP_OUTBOX_BACKOFF_BASE_SECONDS: '600', CP_OUTBOX_BACKOFF_MAX_SECONDS: '600' });
   let waiting: Waiting | undefined;
   await until(async () => {
@@ -121,7 +121,7 @@ test('a failed delivery is tried again after a wait, and delays no other', async
   assert.deepEqual(seen, [broken, fine, broken]);
 });
 
-test('after the last attempt it becomes a dead letter and is not tried again', async () => {
+test('after the last attempt it becomes a dead letter and is not retried', async () => {
   await writeEvents(baton.pool, baton.tenantId, [{}]);
   let attempts = 0;
   await start(async () => {
@@ -134,7 +134,7 @@ test('after the last attempt it becomes a dead letter and is not tried again', a
   assert.equal((await left())[0]?.attempts, 3);
 });
 
-test('errors whose text the database cannot store set only their own event aside', async () => {
+test('an error whose text the database cannot store only affects its own event', async () => {
   const [broken, torn, fine] = await writeEvents(baton.pool, baton.tenantId, [{}, {}, {}]);
   const delivered: string[] = [];
   const lines: string[] = [];
@@ -177,7 +177,7 @@ test('events that a crashed worker had locked become due again', async () => {
   assert.deepEqual(delivered, [id]);
 });
 
-/** A sink that never responds for some events, whatever its signal. */
+/** A sink that never responds for some events, regardless of its signal. */
 function silentFor(ids: readonly (string | undefined)[], delivered: string[]) {
   const signals: AbortSignal[] = [];
   const sink: Deliver = ({ id }, signal: AbortSignal) => {
@@ -195,7 +195,7 @@ test('a delivery without a response fails after the timeout of its sink, is retr
   await start(sink);
   await until(async () => (await left())[0]?.dead === true);
   const [row, ...others] = await left();
-  assert.deepEqual([row?.attempts, row?.last_error], [3, `no answer within ${sendMs} ms`]);
+  assert.deepEqual([row?.attempts, row?.last_error], [3, `no response within ${sendMs} ms`]);
   assert.deepEqual([others, delivered], [[], [fine]]);
   assert.deepEqual(
     signals.map(({ aborted }) => aborted),
@@ -203,7 +203,7 @@ test('a delivery without a response fails after the timeout of its sink, is retr
   );
 });
 
-test('100 deliveries that are never answered delay no other, and the worker can be closed meanwhile', async () => {
+test('100 deliveries without a response delay no other, and the worker can be closed meanwhile', async () => {
   const silent = await writeEvents(
     baton.pool,
     baton.tenantId,
@@ -221,7 +221,7 @@ test('100 deliveries that are never answered delay no other, and the worker can 
   assertTookLess(beganAt, 9000);
 });
 
-test('a worker delivers nothing of a change that is not committed, and does not wait for it', async () => {
+test('a worker delivers no event of an uncommitted change, and does not wait for it', async () => {
   const delivered: string[] = [];
   await start(async ({ id }) => void delivered.push(id));
   await baton.pool.transaction(async (tx) => {

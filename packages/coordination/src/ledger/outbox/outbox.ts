@@ -49,7 +49,7 @@ function discard({ pool, log }: Tools, sinks: readonly string[]): Job {
   };
 }
 
-/** A dropped delivery responds to repeats of `:drop` until then. */
+/** Until then, a repeated `:drop` still finds the dropped delivery. */
 function sweepDropped({ pool, settings }: Tools): Job {
   return {
     name: 'outbox dropped',

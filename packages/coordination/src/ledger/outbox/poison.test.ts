@@ -14,7 +14,7 @@ import { SinkAway } from '../sinks/sink.ts';
 
 let baton: TestCoordination;
 const working: Worker[] = [];
-/** A rest is longer than any wait of a test. */
+/** A pause is longer than any wait of a test. */
 const restSeconds = '60';
 before(async () => {
   baton = await startCoordination({ CP_OUTBOX_BATCH_SIZE: '3', CP_OUTBOX_BACKOFF_BASE_SECONDS: restSeconds });
@@ -35,7 +35,7 @@ const write = (tenantId: string, count: number, more: object = {}) =>
   );
 const pause = () => new Promise((done) => setTimeout(done, byDepth(700, 1500)));
 
-test('a tenant whose events the receiver refuses makes the sink rest for that tenant alone', async () => {
+test('a sink that refuses the events of one tenant is paused for that tenant only', async () => {
   await write(baton.tenantId, 600);
   const delivered: string[] = [];
   let refused = 0;
@@ -44,28 +44,28 @@ test('a tenant whose events the receiver refuses makes the sink rest for that te
     refused += 1;
     throw new Error('answered 400');
   });
-  await until(() => refused >= 100, '100 failures in a row');
+  await until(() => refused >= 100, '100 consecutive failures');
   for (let n = 0; n < 3; n += 1) {
     const [wanted] = await write(baton.otherTenantId, 1);
     await until(() => delivered.includes(wanted as string), 'the event of the other tenant');
   }
-  assert.ok(refused > 100, 'what others got is refused for good, and goes on to be tried');
+  assert.ok(refused > 100, 'if others succeed, the refused events still use up their attempts');
 });
 
-test('where only one tenant has events, they do not use up their attempts on a sink that refuses all', async () => {
+test('if only one tenant has events, they do not use up their attempts on a sink that refuses all', async () => {
   await write(baton.tenantId, 600);
   let refused = 0;
   await start(async () => {
     refused += 1;
     throw new Error('answered 500');
   });
-  await until(() => refused >= 100, '100 failures in a row');
+  await until(() => refused >= 100, '100 consecutive failures');
   await pause();
-  // Those in progress at the hundredth.
+  // Deliveries in progress at the hundredth failure still fail.
   assert.ok(refused <= 100 + 200, `${refused} attempts`);
 });
 
-test('a sink that refuses the events of several tenants rests for all', async () => {
+test('a sink that refuses the events of several tenants is paused for all', async () => {
   await write(baton.tenantId, 300);
   await write(baton.otherTenantId, 300);
   const refused: string[] = [];
@@ -73,8 +73,8 @@ test('a sink that refuses the events of several tenants rests for all', async ()
     refused.push(tenantId);
     throw new Error('answered 500');
   });
-  await until(() => new Set(refused).size === 2 && refused.length >= 100, 'failures of both');
-  // Those that were in progress may take longer than a pause on a busy machine. A rest is longer than this wait.
+  await until(() => new Set(refused).size === 2 && refused.length >= 100, 'failures of both tenants');
+  // Those that were in progress may take longer than a pause on a busy machine. A pause is longer than this wait.
   let tries = 0;
   await until(
     async () => {
@@ -82,7 +82,7 @@ test('a sink that refuses the events of several tenants rests for all', async ()
       await pause();
       return refused.length === tries;
     },
-    'the rest of the sink',
+    'the pause of the sink',
     30_000,
   );
   assert.ok(tries <= 2 * (100 + 200), `${tries} attempts`);
@@ -113,7 +113,7 @@ test('a type that the sink does not accept delays no other, and becomes a dead l
   assert.equal((await waits())?.attempts, 2);
 });
 
-test('many events of a type that the sink does not take rest alone', async () => {
+test('many events of a type that the sink does not accept pause only that type', async () => {
   await write(baton.tenantId, 400, { type: 'session.closed' });
   const delivered: string[] = [];
   let refused = 0;
@@ -128,7 +128,7 @@ test('many events of a type that the sink does not take rest alone', async () =>
   assert.ok(refused < 400, `${refused} attempts`);
 });
 
-test('an event that ends its worker each time becomes a dead letter, and those beside it are delivered', async () => {
+test('an event that ends its worker each time becomes a dead letter, and the events delivered with it succeed', async () => {
   const ids = await write(baton.tenantId, 30);
   const poison = ids[7] as string;
   const env = {

@@ -1,4 +1,6 @@
-/** Full scans find rows that were committed late. The pause between two is 20 times their duration, in these bounds. */
+/**
+ * Full scans find rows that were committed late. The pause between two is 20 times their duration, within these bounds.
+ */
 const fullScanPauseMs = { min: 1000, max: 60_000 };
 
 /**

@@ -3,7 +3,9 @@ const failuresMax = 100;
 const shortlyMs = 10_000;
 /** The maximum number of counters of each kind; a failure beyond it is counted for the sink alone. */
 const lanesMax = 1000;
-/** A statement skips at most so many tenants; deliveries of further paused tenants are claimed and returned. */
+/**
+ * The maximum number of tenants that a statement skips; deliveries of further paused tenants are claimed and released.
+ */
 const passedOverMax = 100;
 
 /** The tenant and type of a delivery. */
@@ -15,7 +17,7 @@ export interface Subject {
 export interface SinkRest {
   /** Milliseconds until the sink is tried again; 0 while it is not paused. */
   waitMs(): number;
-  /** Whether it is to be tried with one delivery, as after each pause until a delivery succeeds. */
+  /** Whether it must be tried with one delivery, as after each pause until a delivery succeeds. */
   readonly isTrial: boolean;
   /** Tenants that are paused, or tried with one delivery at a time; 100 at most. */
   restingTenants(): string[];
@@ -36,7 +38,7 @@ export interface SinkRest {
   failed(subject: Subject): void;
   /** The sink accepts no events of this type. */
   refusedType(subject: Subject): void;
-  /** The sink is unavailable: paused at once. */
+  /** The sink is unavailable, so it is paused immediately. */
   away(pauseMs?: number): void;
 }
 

@@ -20,7 +20,7 @@ export type UndeliveredEvent = z.infer<typeof UndeliveredEvent>;
 export const Status = z.enum(['pending', 'dead']);
 export type Status = z.infer<typeof Status>;
 
-const reason = z.string().min(1).max(500).meta({ description: 'Why, for the journal.' });
+const reason = z.string().min(1).max(500).meta({ description: 'The reason, for the journal.' });
 export const OutboxRedrive = z
   .strictObject({ reason: reason.default('operator_redrive') })
   .meta({ id: 'OutboxRedrive' });
@@ -53,15 +53,15 @@ export function undeliveredEventOf(row: UndeliveredRow): UndeliveredEvent {
 type DeliveryPlace = Pick<UndeliveredRow, 'place' | 'sequence'>;
 
 /**
- * The id of an event's delivery: a UUID of version 8, of the delivery's place (48 bits) and the event's sequence (60
- * bits). It doesn't change when the delivery is split, and needs no row or index of its own.
+ * The id of an event's delivery: a UUID of version 8 that encodes the delivery's place (48 bits) and the event's
+ * sequence (60 bits). It doesn't change when the delivery is split, and needs no separate row or index.
  */
 export function deliveryIdOf({ place, sequence }: DeliveryPlace): string {
   const [high, low] = [place.toString(16).padStart(12, '0'), sequence.toString(16).padStart(15, '0')];
   return `${high.slice(0, 8)}-${high.slice(8)}-8000-8${low.slice(0, 3)}-${low.slice(3)}`;
 }
 
-/** An id of another form is looked up at a place that doesn't exist. */
+/** An id of another format is looked up at a place that doesn't exist. */
 export function parseDeliveryId(id: string): DeliveryPlace {
   const [, ...parts] = /^(.{8})-(.{4})-8000-8(.{3})-(.{12})$/.exec(id) ?? [];
   const [place, sequence] = [parts.slice(0, 2), parts.slice(2)].map((words) =>

@@ -42,7 +42,7 @@ test('the oldest undelivered event is the first in the order of the journal, whi
   assert.deepEqual(await oldestOf(), await placeOf(late));
 });
 
-test('however many events of others wait, the oldest of a tenant is found', async () => {
+test('the oldest event of a tenant is found however many events of others are pending', async () => {
   await baton.pool.run(sql`
     insert into outbox (event_sequence, tenant_id) select -n, ${baton.otherTenantId} from generate_series(1, 10001) n`);
   const [first] = await writeEvents(baton.pool, baton.tenantId, [{}]);

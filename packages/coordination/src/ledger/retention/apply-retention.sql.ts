@@ -21,7 +21,7 @@ export function findUnsettled([, afterId]: QueuePosition, rowsMax: number) {
     order by tenant_id limit ${rowsMax}`;
 }
 
-/** Both for one tenant; no row while another worker or a request does it. */
+/** The same for one tenant; returns no row while another worker or a request is doing so. */
 export function settleFree(tenantId: string, rowsMax: number) {
   return sql<{ events: number }>`
     with free as materialized (
@@ -35,7 +35,7 @@ export interface DueTenantRow {
   due_at: string;
 }
 
-/** Tenants whose scheduled archiving is due, the longest due first. */
+/** Tenants whose scheduled archiving is due, longest due first. */
 export function findDueTenants([dueAt, id]: QueuePosition, rowsMax: number) {
   return sql<DueTenantRow>`
     select tenant_id, archive_due_at::text as due_at from journal_floors
@@ -44,8 +44,8 @@ export function findDueTenants([dueAt, id]: QueuePosition, rowsMax: number) {
 }
 
 /**
- * Reserves a due tenant for this transaction and schedules its next turn; no row if another worker was faster. Doesn't
- * wait for locks.
+ * Reserves a due tenant for this transaction and schedules its next turn; returns no row if another worker was faster.
+ * Doesn't wait for locks.
  */
 export function updateDueTenant(tenantId: string, intervalSeconds: number) {
   return sql<{ tenant_id: string }>`

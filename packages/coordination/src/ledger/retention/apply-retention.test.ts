@@ -52,7 +52,7 @@ const archivings = (tenantId: string) =>
     select (payload ->> 'archived')::int as archived, actor_id, request_id, correlation_id from events
     where tenant_id = ${tenantId} and type = 'event_journal.archived' order by position, sequence`);
 
-test('what a call left behind when its process died, a worker moves and deletes', async () => {
+test('a worker moves and deletes the rows that a call left when its process died', async () => {
   const tenants = [await makeTenant(baton.pool), await makeTenant(baton.pool)];
   for (const tenantId of tenants) {
     const ids = await write(tenantId, 20);
@@ -89,7 +89,7 @@ test('nothing is archived automatically without CP_JOURNAL_ARCHIVE_INTERVAL_SECO
   assert.ok(await hasStored(tenantId, 2, 0));
 });
 
-test('on schedule each tenant is archived once an interval, by one of several workers', async () => {
+test('on schedule each tenant is archived once per interval, by one of several workers', async () => {
   const tenants = [await makeTenant(baton.pool), await makeTenant(baton.pool)];
   const without = await makeTenant(baton.pool);
   for (const tenantId of tenants) await write(tenantId, 4);
@@ -102,8 +102,8 @@ test('on schedule each tenant is archived once an interval, by one of several wo
       { archived: 4, actor_id: null, request_id: 'worker', correlation_id: 'worker-journal-archive' },
     ]);
   }
-  assert.ok(await hasStored(without, 1, 0), 'a tenant without a consumer is left alone');
-  // Nothing more is due for an hour; then all is, the longest due first.
+  assert.ok(await hasStored(without, 1, 0), 'a tenant without a consumer is skipped');
+  // No tenant is due for another hour; then all are, longest due first.
   await write(tenants[0] as string, 1);
   await sleep(1200);
   assert.equal((await archivings(tenants[0] as string)).length, 1);
@@ -113,7 +113,7 @@ test('on schedule each tenant is archived once an interval, by one of several wo
   await until(async () => (await archivings(tenants[0] as string)).length === 2);
 });
 
-longTest('a tenant with more than 10,000 events to archive has its next turn at once', async () => {
+longTest('a tenant with more than 10,000 events to archive is due again immediately', async () => {
   const tenantId = await makeTenant(baton.pool);
   await baton.pool.run(sql`
     insert into events (id, tenant_id, type, schema_version, entity_type, entity_id, request_id, payload)

@@ -31,7 +31,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-/** A tenant of its own, with 60 events of several types and objects. */
+/** A separate tenant with 60 events of several types and objects. */
 beforeEach(async () => {
   tenantId = await makeTenant(baton.pool);
   reader = await baton.actor({ permissions: ['events.read'], tenantId });
@@ -51,7 +51,7 @@ beforeEach(async () => {
 
 const idOf = (index: number) => stored[index]?.id;
 
-test('an archived journal answers every query as before, also while only a part of it is moved', async () => {
+test('an archived journal returns the same response to every query, even while only a part of it is moved', async () => {
   const { items } = (await reader.get('/events?limit=60')).body;
   const [early, middle, late] = [items[4], items[30], items[55]];
   const queries = [
@@ -95,7 +95,7 @@ test('an archived journal answers every query as before, also while only a part 
   assert.deepEqual(await storedEvents(baton.pool, tenantId), { hot: 0, archived: 60 });
 });
 
-test('pages of any length behind any filter give each event above the floor once, in order', async () => {
+test('pages of any length with any filter return each event above the floor once, in order', async () => {
   const cases = fc.record({
     prefix: fc.constantFrom(null, 'task.', 'run.', 'goal.'),
     entityId: fc.constantFrom(null, ...entities),
@@ -159,7 +159,7 @@ async function idsBackward(request: Request): Promise<string[]> {
   return seen;
 }
 
-test('a page that was cut by its filter skips nothing when a prune comes in between', async () => {
+test('a page that ends early because of its filter skips no event if a prune intervenes', async () => {
   await archiveThrough(baton.pool, tenantId, idOf(59), 100);
   // The page is read, then a prune intervenes before the end of the read is queried.
   let statements = 0;
@@ -189,7 +189,7 @@ test('a page that was cut by its filter skips nothing when a prune comes in betw
   );
 });
 
-test('a stream from the beginning sends the archive, then what follows and what comes', async () => {
+test('a stream from the beginning sends the archive, then the remaining and new events', async () => {
   await archiveThrough(baton.pool, tenantId, idOf(40), 25);
   const stream = openStream(baton.url, { token: reader.token });
   await stream.received(60, 60_000);
@@ -203,7 +203,7 @@ test('a stream from the beginning sends the archive, then what follows and what 
   );
 });
 
-test('an operator who requests a new epoch with all in the archive gets positions above it', async () => {
+test('a new epoch requested while all events are archived has positions above the archive', async () => {
   await archiveThrough(baton.pool, tenantId, idOf(59), 100);
   const { nextCursor } = (await reader.get('/events?limit=60')).body;
   await baton.pool.run(sql`update journal_epoch set server_started_at = null`);
@@ -217,7 +217,7 @@ test('an operator who requests a new epoch with all in the archive gets position
   );
 });
 
-longTest('a page reads no more of the store for 20,000 events than for 60, archived or not', async () => {
+longTest('a page reads no more rows of 20,000 events than of 60, archived or not', async () => {
   await baton.pool.run(sql`
     insert into events (id, tenant_id, type, schema_version, entity_type, entity_id, request_id, payload)
     select gen_random_uuid(), ${tenantId}, 'session.opened', 1, 'session', gen_random_uuid(), 'test', '{}'

@@ -9,7 +9,7 @@ export const RetentionBody = z
     beforeSeconds: z
       .int()
       .nonnegative()
-      // The earliest time of PostgreSQL is 6,700 years ago; no event is older.
+      // PostgreSQL's earliest timestamp is 6,700 years ago, so no event is older.
       .max(100_000_000_000)
       .optional()
       .meta({
@@ -20,7 +20,7 @@ export const RetentionBody = z
       .min(1)
       .max(eventsPerCallMax)
       .optional()
-      .meta({ description: 'The most events, the oldest first.' }),
+      .meta({ description: 'The maximum number of events, oldest first.' }),
   })
   .meta({ id: 'JournalRetention' });
 export type RetentionBody = z.output<typeof RetentionBody>;

@@ -12,7 +12,7 @@ export const retentionApi = [
     id: 'archiveJournal',
     method: 'POST',
     path: '/operations/journal:archive',
-    summary: 'Move confirmed history to the archive, the oldest first.',
+    summary: 'Move confirmed history to the archive, oldest first.',
     description:
       'Readers notice no difference. It ends before the first event that is too young, not confirmed by a consumer, or not yet delivered.',
     permission: 'operations.manage',
@@ -29,7 +29,7 @@ export const retentionApi = [
     id: 'pruneJournal',
     method: 'POST',
     path: '/operations/journal:prune',
-    summary: 'Delete history from the archive, the oldest first.',
+    summary: 'Delete history from the archive, oldest first.',
     description:
       'The only operation that loses data: export it first. Cursors below the deleted history are refused afterwards.',
     permission: 'operations.manage',

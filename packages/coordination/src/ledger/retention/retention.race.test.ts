@@ -12,11 +12,14 @@ import { until } from '../../testing/wait-until.ts';
 import { type JournalPosition, parseCursor } from '../journal/cursor.ts';
 
 /**
- * History is archived and pruned as fast as it can be, in two tenants, while writers run, a consumer lags, two workers
- * move archived events, and connections are killed in the middle of it.
+ * History is archived and pruned as fast as possible, in two tenants, while writers run, a consumer lags, two workers
+ * move archived events, and connections are killed.
  */
 
-/** It continues until enough was archived and killed, however busy the machine is. */
+/**
+ * It continues until enough events are archived and enough connections are killed, regardless of the load on the
+ * machine.
+ */
 const writingMs = { min: byDepth(1000, 3000), max: 120_000 };
 const enough = { archived: 100, pruned: 50, killed: 10 };
 const log = createLog({ name: 'worker', level: 'silent' });
@@ -50,7 +53,8 @@ interface Page {
 }
 
 /**
- * Reads its pages and confirms each some time later, as the context adapter does; the journal must keep what it needs.
+ * Reads its pages and confirms each some time later, like the context adapter; the journal must keep the events that it
+ * has not confirmed.
  */
 async function consume(
   reader: Actor,
@@ -83,7 +87,7 @@ async function consume(
   return seen;
 }
 
-/** Counts responses: one that was lost in a kill isn't counted. */
+/** Counts responses; a response lost because of a kill isn't counted. */
 async function putAway(
   operator: Actor,
   verb: 'archive' | 'prune',
@@ -111,7 +115,7 @@ async function write(tenantId: string, isOver: () => boolean): Promise<void> {
       .catch((error: Error) => assert.equal(error.message, 'undone'));
 }
 
-/** Kills the connections that archive, prune, move or delete, in the middle of it. */
+/** Kills the connections that archive, prune, move or delete, while they do so. */
 async function kill(isOver: () => boolean, count: (connections: number) => void): Promise<void> {
   while (!isOver()) {
     const rows = await pool.rows(sql<{ ended: boolean }>`
@@ -123,7 +127,7 @@ async function kill(isOver: () => boolean, count: (connections: number) => void)
   }
 }
 
-test('nothing is lost that a consumer needs, and no tenant touches the history of another', async () => {
+test('no event that a consumer needs is lost, and no tenant affects the history of another', async () => {
   const beganAt = performance.now();
   const done = { archived: 0, pruned: 0, killed: 0 };
   const isEnough = () =>
@@ -153,9 +157,9 @@ test('nothing is lost that a consumer needs, and no tenant touches the history o
   allIsWritten = true;
   const consumed = await Promise.all(consuming);
   assert.ok(isEnough(), `too little: ${JSON.stringify(done)}`);
-  // The workers delete pruned rows after the prune, so until then more is left than the prunes allow.
+  // The workers delete pruned rows after the prune, so until then more rows exist than the prunes allow.
   for (const tenantId of tenants)
-    await until(() => isSettled(tenantId), 'to move and delete what was put away');
+    await until(() => isSettled(tenantId), 'all archived and pruned rows to be moved and deleted');
 
   for (const [n, tenantId] of tenants.entries()) {
     const seen = consumed[n] as string[];

@@ -8,14 +8,14 @@ export type FloorRow = Pick<
   'archive_position' | 'archive_sequence' | 'floor_position' | 'floor_sequence'
 >;
 
-/** Locked first by everything that moves a tenant's history or resets a consumer's cursor. */
+/** Every operation that moves a tenant's history or resets a consumer's cursor takes this lock first. */
 export function lockFloors(tenantId: string) {
   return sql<FloorRow>`
     select archive_position, archive_sequence, floor_position, floor_sequence from journal_floors
     where tenant_id = ${tenantId} for update`;
 }
 
-/** A consumer's confirmed position in the tenant's journal, inclusive; no row if it has no cursor. */
+/** Reads a consumer's confirmed position in the tenant's journal, inclusive; returns no row if it has no cursor. */
 export function findConsumer(tenantId: string, consumer: string) {
   return sql<JournalPosition>`
     select position, sequence from event_consumers where tenant_id = ${tenantId} and consumer = ${consumer}`;
@@ -49,7 +49,9 @@ export interface Bounds {
   readonly eventsMax: number;
 }
 
-/** The last of the oldest events that may be archived, before the first that is too young; no row if none may. */
+/**
+ * Finds the last event that may be archived, before the first one that is too young; returns no row if there is none.
+ */
 export function findArchivable(
   tenantId: string,
   { after, through, before, minAgeSeconds, eventsMax }: Bounds,

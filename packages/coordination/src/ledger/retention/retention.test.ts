@@ -22,7 +22,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-/** Each test has a tenant of its own. */
+/** Each test has its own tenant. */
 beforeEach(async () => {
   tenantId = await makeTenant(baton.pool);
   operator = await baton.actor({ permissions: ['operations.manage'], tenantId });
@@ -78,7 +78,7 @@ async function age(ids: readonly string[], seconds: number): Promise<void> {
   });
 }
 
-test('archive moves what is confirmed and old enough, and returns how far', async () => {
+test('archive moves events that are confirmed and old enough, and returns the last position', async () => {
   const ids = await write(3);
   const { items } = await page();
   assert.deepEqual(await archive({ beforeSeconds: 0 }), {
@@ -99,7 +99,7 @@ test('archive moves what is confirmed and old enough, and returns how far', asyn
   assert.deepEqual((await readIds()).slice(0, 3), ids);
 });
 
-test('prune deletes what is archived, and the journal begins behind it', async () => {
+test('prune deletes archived events, and the journal begins after them', async () => {
   const ids = await write(4);
   const { items } = await page();
   await archive({ beforeSeconds: 0, maxEvents: 3 });
@@ -132,7 +132,7 @@ test('prune deletes what is archived, and the journal begins behind it', async (
   }
 });
 
-test('without a body they take what is 30 days old; nothing is a valid answer, and no event', async () => {
+test('without a body, both process events older than 30 days; if none are, they succeed without an event', async () => {
   const ids = await write(3);
   assert.deepEqual(await archive(), {
     archived: 0,
@@ -165,7 +165,7 @@ test('an event that is old enough stays while an older one is too young', async 
   assert.equal((await archive({ beforeSeconds: 500 })).archived, 0);
 });
 
-test('409 for a tenant in which the context adapter has no cursor, also for an empty journal', async () => {
+test('returns 409 for a tenant in which the context adapter has no cursor, also for an empty journal', async () => {
   await writeEvents(baton.pool, tenantId, [{}]);
   for (const verb of ['archive', 'prune']) {
     const { status, body } = await operator.post(`/operations/journal:${verb}`, { beforeSeconds: 0 });
@@ -176,7 +176,7 @@ test('409 for a tenant in which the context adapter has no cursor, also for an e
   }
 });
 
-test('the body has its bounds, and its faults come before the 409', async () => {
+test('the body is validated before the 409', async () => {
   for (const body of [
     { maxEvents: 0 },
     { maxEvents: 100_001 },
@@ -201,7 +201,7 @@ test('operations.read is not enough', async () => {
     assert.equal((await onlooker.post(`/operations/journal:${verb}`)).body.error.code, 'permission_denied');
 });
 
-test('nothing goes that the slowest consumer has not confirmed', async () => {
+test('no event is removed that the slowest consumer has not confirmed', async () => {
   const ids = await write(5);
   await baton.pool.run(sql`
     insert into event_consumers (tenant_id, consumer, position, sequence)
@@ -213,7 +213,7 @@ test('nothing goes that the slowest consumer has not confirmed', async () => {
   assert.equal((await prune({ beforeSeconds: 0 })).pruned, 1);
 });
 
-test('nothing is archived from the first undelivered event or dead letter on', async () => {
+test('no event is archived from the first undelivered event or dead letter onwards', async () => {
   const ids = await write(4);
   const wait = (id: string | undefined, deadAt: string | null) =>
     baton.pool.run(sql`
@@ -229,7 +229,7 @@ test('nothing is archived from the first undelivered event or dead letter on', a
   assert.deepEqual(await stored(), { hot: 3, archived: 3 });
 });
 
-test('another tenant keeps its history, whatever is archived and pruned here', async () => {
+test('another tenant keeps its history, even if events are archived and pruned in this one', async () => {
   const here = await write(3);
   const other = await makeTenant(baton.pool);
   const otherOperator = await baton.actor({ permissions: ['operations.manage'], tenantId: other });
@@ -248,7 +248,7 @@ test('another tenant keeps its history, whatever is archived and pruned here', a
   assert.equal((await readIds()).filter((id: string) => here.includes(id)).length, 0);
 });
 
-test('the same key answers the same again and archives nothing more', async () => {
+test('the same key returns the same response and archives no more events', async () => {
   await write(2);
   const key = { 'idempotency-key': newId() };
   const first = await archive({ beforeSeconds: 0 }, key);
@@ -257,7 +257,7 @@ test('the same key answers the same again and archives nothing more', async () =
   assert.equal((await stored()).archived, 2);
 });
 
-test('the store refuses all but archiving and pruning, also to the owner of the tables', async () => {
+test('the database refuses everything except archiving and pruning, even to the owner of the tables', async () => {
   await write(3);
   await archive({ beforeSeconds: 0, maxEvents: 2 });
   for (const text of [

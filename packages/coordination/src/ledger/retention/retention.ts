@@ -28,7 +28,7 @@ const requiredConsumer = 'context-adapter';
 
 /**
  * Archives the oldest events that every consumer has confirmed and that are old enough. The decision takes effect at
- * once; the rows are moved afterwards in batches (move-rows.ts). See docs/reference/journal.md#archive-and-prune.
+ * once; the rows are moved afterwards in batches (apply-retention.ts). See docs/reference/journal.md#archive-and-prune.
  * @throws Refusal `retention_blocked_by_consumer`
  */
 export async function archiveJournal(context: Context, body: RetentionBody): Promise<JournalArchiving> {

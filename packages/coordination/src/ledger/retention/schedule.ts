@@ -15,7 +15,7 @@ const eventsMax = 10_000;
 
 /**
  * Archives each tenant's history every CP_JOURNAL_ARCHIVE_INTERVAL_SECONDS, like `journal:archive` without a body.
- * Skips tenants without a consumer's cursor. Only one of several workers takes a tenant's turn. See
+ * Skips tenants without a consumer's cursor. Only one of several workers processes a due tenant. See
  * docs/reference/journal.md#archive-and-prune.
  */
 export function archiveOnSchedule({ pool, command, log, settings }: JobTools<Context>): Job {

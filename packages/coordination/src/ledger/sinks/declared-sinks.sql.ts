@@ -12,8 +12,8 @@ export interface DeclaredSink {
 }
 
 /**
- * Declares the sinks of this worker. After its start only names that are still declared: another worker's file may have
- * discarded them.
+ * Declares the sinks of this worker. After the start, this only renews existing declarations, because another worker's
+ * file may have discarded a sink.
  * @returns the declared ones
  */
 export function declareSinks(sinks: readonly DeclaredSink[], isStart: boolean) {

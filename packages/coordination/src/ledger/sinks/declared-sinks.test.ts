@@ -39,7 +39,7 @@ const write = (count: number, more: object = {}) =>
     Array.from({ length: count }, () => more),
   );
 const isEmpty = async () => (await baton.pool.row(sql`select 1 from outbox limit 1`)) === undefined;
-/** A worker's parts that run at the test's request. */
+/** The parts of a worker, which the test runs on demand. */
 const tools = () => ({
   pool: baton.pool,
   log,
@@ -56,7 +56,7 @@ const waiting = () =>
 const idsFor = async (name: string) =>
   (await waiting()).filter(({ sink }) => sink === name).map(({ id }) => id);
 
-test('a worker whose file does not name a sink, or that has none, hands its events over all the same', async () => {
+test("a worker distributes events to a sink even if its file doesn't list it, or it has no file", async () => {
   const delivered: string[] = [];
   const one = testSink(async ({ id }) => void delivered.push(id), { name: 'one' });
   const first = await startWith([one]);
@@ -66,15 +66,15 @@ test('a worker whose file does not name a sink, or that has none, hands its even
   for (let n = 0; n < 20; n += 1) ids.push(...(await write(20)));
   await until(() => delivered.length === 400, 'all events');
   await end(first);
-  // Nobody delivers to it now, and its events wait.
+  // No worker delivers to it now, so its events stay pending.
   ids.push(...(await write(50)));
   await until(isEmpty, 'the outbox to be empty');
   await startWith([one]);
-  await until(() => delivered.length === 450, 'those that waited');
+  await until(() => delivered.length === 450, 'the pending events');
   assert.deepEqual(delivered.toSorted(), ids.toSorted());
 });
 
-test('while workers differ in the filter of a sink, it gets what any of them wants, each event once', async () => {
+test('while workers declare different filters for a sink, it gets each event that matches one of them, once', async () => {
   const filterOf = (types: string[]) => ({ tenants: null, typePatterns: types });
   const old = declare(tools(), [
     testSink(async () => undefined, { filter: filterOf(['session.opened%', 'session.expired%']) }),
@@ -105,7 +105,7 @@ test('while workers differ in the filter of a sink, it gets what any of them wan
   assert.equal((await idsFor('test')).at(-1), late);
 });
 
-test('a filter that no worker has named for an hour is forgotten, a sink never', async () => {
+test('a filter that no worker has declared for an hour is deleted, a sink never is', async () => {
   const named = (patterns: string[]) =>
     declare(tools(), [
       testSink(async () => undefined, { filter: { tenants: null, typePatterns: patterns } }),
@@ -122,7 +122,7 @@ test('a filter that no worker has named for an hour is forgotten, a sink never',
   ]);
 });
 
-test('a sink that a file discards gets nothing more, although the file of a worker that runs names it', async () => {
+test('a sink that a file discards gets no more events, although the file of a running worker lists it', async () => {
   const delivered: string[] = [];
   const worker = await startWith([testSink(async ({ id }) => void delivered.push(id))]);
   await write(1);
@@ -141,7 +141,7 @@ test('a sink that a file discards gets nothing more, although the file of a work
   assert.deepEqual(await waiting(), []);
 });
 
-test('the log names sinks for which events wait and that the file of no worker names, whatever became of the events', async () => {
+test("the log lists sinks with pending events that are in no worker's file, whatever happened to the events", async () => {
   const insert = (sink: string, isNew: boolean) =>
     baton.pool.run(sql`
       insert into outbox_deliveries (lead, sink, tenant_id, event_sequences, oldest_position, is_new)

@@ -17,8 +17,8 @@ export interface Declaration {
 
 /**
  * Declares the sinks of this worker's file in the database, so that every worker distributes events to them. A sink
- * remains declared when it is removed from the files: its events wait until it is listed again or an entry of type
- * `discard` has its name.
+ * remains declared when it is removed from the files: its events stay pending until it is listed again or an entry of
+ * type `discard` names it.
  */
 export function declare(
   { pool, log }: Pick<JobTools<Context>, 'pool' | 'log'>,

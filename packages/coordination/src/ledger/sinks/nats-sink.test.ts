@@ -19,7 +19,7 @@ const never = new AbortController().signal;
 const until = (holds: () => Promise<boolean>, what?: string) => untilIn(holds, what, 60_000);
 const log = createLog({ name: 'worker', level: 'silent' });
 
-test('an address with tls: gives no credentials to a server that offers no encryption', async () => {
+test('an address with tls: sends no credentials to a server that offers no encryption', async () => {
   const token = `token-of-the-tests-${newId()}`;
   keepSecret('NATS token', token);
   let received = '';
@@ -105,21 +105,21 @@ describe("Debian's NATS server", { skip: natsMissing() ?? false }, () => {
     assert.deepEqual((message?.body as { data: object }).data, event);
   });
 
-  test('where no stream takes the subject, it is the type that the sink does not take', async () => {
+  test('if no stream takes the subject, the sink is reported not to accept the type', async () => {
     const { message, blame } = await awayFrom(sinkTo({ subjectPrefix: 'nobody' }));
     assert.deepEqual([message, blame], ['no stream takes the subject', 'type']);
   });
 
-  test('a wrong token, or a server that is not there, is away', async () => {
+  test('with a wrong token, or without a server, the sink is unavailable', async () => {
     for (const target of [{ token: 'wrong' }, { servers: ['nats://127.0.0.1:1'] }]) {
       const { message, blame } = await awayFrom(sinkTo(target));
-      // Tenants read it, and must not see the address.
+      // Tenants can read the message, so it must not contain the address.
       assert.match(message, /^no connection to NATS: \w+$/);
       assert.equal(blame, 'sink');
     }
   });
 
-  test('an event that is larger than the server takes is a failed attempt of that event', async () => {
+  test('an event that is larger than the server accepts is a failed attempt of that event', async () => {
     const large = sampleEvent({ payload: { text: 'x'.repeat(1_100_000) } });
     await assert.rejects(sinkTo().deliver(large, never), (error) => !(error instanceof SinkAway));
   });
@@ -164,7 +164,7 @@ describe("Debian's NATS server", { skip: natsMissing() ?? false }, () => {
       await baton.pool.run(sql`delete from outbox_sinks`);
     });
 
-    test('a server that is killed and comes back has every event once, in the stream', async () => {
+    test('a server that is killed and restarted has every event once in its stream', async () => {
       await server.makeStream('TWO', 'two.>', token);
       const worker = await startWorker({ env: baton.env, log, sinks: [sinkTo({ subjectPrefix: 'two' })] });
       closing.push(() => worker.close());

@@ -28,13 +28,13 @@ const reconnectWaitMs = 1000;
 
 /**
  * Publishes each event to JetStream and waits until a stream has stored it. `Nats-Msg-Id` is the event's id, so that a
- * stream drops repeats inside of its duplicate window. The subject is `<prefix>.<tenantId>.<type>`. If one of the
+ * stream drops repeats within its duplicate window. The subject is `<prefix>.<tenantId>.<type>`. If one of the
  * addresses begins with tls:, every server must offer TLS.
  */
 export function openNatsSink({ servers, subjectPrefix, ...target }: NatsTarget): Sink {
   const { name, filter, concurrency, timeoutMs } = target;
-  // The client ignores the scheme. Without this it sends the credentials in clear to a server that offers no TLS, which
-  // a man in the middle can simulate.
+  // The client ignores the scheme. Without this check, it sends the credentials in plain text to a server that doesn't
+  // offer TLS, which an attacker in the middle can simulate.
   const isSecure = servers.some((server) => new URL(server).protocol === 'tls:');
   const tls = target.tls ?? (isSecure ? {} : undefined);
   let opening: Promise<Link> | undefined;
@@ -60,7 +60,7 @@ export function openNatsSink({ servers, subjectPrefix, ...target }: NatsTarget):
     }
   }
 
-  /** One connection for all deliveries; it reconnects by itself, and is opened again after it was closed for good. */
+  /** One connection for all deliveries; it reconnects by itself, and is reopened if it was closed permanently. */
   function openOnce(): Promise<Link> {
     opening ??= open().catch((error: unknown) => {
       opening = undefined;

@@ -18,7 +18,7 @@ const concurrencyDefault = { log: 100, webhook: 64, nats: 256 };
 /**
  * Opens the sinks of CP_SINKS_FILE, without connecting yet.
  * @param path empty for no file
- * @param timeoutMsMax the longest delivery timeout, whatever the file has
+ * @param timeoutMsMax the maximum delivery timeout, even if the file has a longer one
  * @throws Error with one sentence
  */
 export async function openSinks(

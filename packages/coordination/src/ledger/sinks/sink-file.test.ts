@@ -26,7 +26,7 @@ const webhook = {
 };
 const nats = { name: 'bus', type: 'nats', servers: ['nats://127.0.0.1:4222'] };
 
-test('secrets come from the environment and from files beside the sinks, and filters become patterns', async () => {
+test('secrets come from the environment and from files next to the sinks file, and filters become patterns', async () => {
   const tenant = '00000000-0000-4000-8000-000000000001';
   const [hook, bus, log] = await read({
     sinks: [
@@ -43,7 +43,7 @@ test('secrets come from the environment and from files beside the sinks, and fil
 });
 
 for (const [what, document, sentence] of [
-  ['text that is no JSON', `{"sinks": [${secret}`, `CP_SINKS_FILE ${path} is not JSON.`],
+  ['text that is not JSON', `{"sinks": [${secret}`, `CP_SINKS_FILE ${path} is not JSON.`],
   [
     'an unknown field',
     { sinks: [], routes: [] },
@@ -56,12 +56,12 @@ for (const [what, document, sentence] of [
     /sinks\[0\]\.secrets\[0\]: Invalid input\.$/,
   ],
   [
-    'a wrong name',
+    'an invalid name',
     { sinks: [{ name: 'A b', type: 'log' }] },
     /sinks\[0\]\.name: must consist of lower-case letters/,
   ],
   [
-    'a name that is there twice',
+    'a duplicate name',
     { sinks: [webhook, { ...nats, name: 'hook' }] },
     `CP_SINKS_FILE ${path}: two sinks are named hook.`,
   ],
@@ -96,7 +96,7 @@ for (const [what, document, sentence] of [
     `CP_SINKS_FILE ${path}: a secret of the sink hook must be whsec_ and 24 to 64 bytes in base64.`,
   ],
   [
-    'a secret whose file is away',
+    'a secret whose file is missing',
     { sinks: [{ ...nats, credentials: { file: 'away.creds' } }] },
     /the secret of the sink bus cannot be read from .*away\.creds: ENOENT\.$/,
   ],
@@ -105,9 +105,13 @@ for (const [what, document, sentence] of [
     { sinks: [{ ...nats, user: 'baton' }] },
     `CP_SINKS_FILE ${path}: the sink bus needs both a user and a password, or neither.`,
   ],
-  ['too many at once', { sinks: [{ ...webhook, concurrency: 1001 }] }, /sinks\[0\]\.concurrency: Too big/],
+  [
+    'too many concurrent deliveries',
+    { sinks: [{ ...webhook, concurrency: 1001 }] },
+    /sinks\[0\]\.concurrency: Too big/,
+  ],
 ] as const)
-  test(`${what} is refused by a sentence that repeats no secret`, async () => {
+  test(`${what} is refused with one sentence that contains no secret`, async () => {
     await assert.rejects(read(document), (error: Error) => {
       if (typeof sentence === 'string') assert.equal(error.message, sentence);
       else assert.match(error.message, sentence);
@@ -116,7 +120,7 @@ for (const [what, document, sentence] of [
     });
   });
 
-test('a file that can not be read is named', async () => {
+test('an unreadable file is named in the error', async () => {
   await assert.rejects(readSinkFile(join(folder, 'none.json'), {}), {
     message: `CP_SINKS_FILE cannot be read from ${join(folder, 'none.json')}: ENOENT.`,
   });

@@ -11,7 +11,7 @@ export interface SinkFilter {
 export interface Sink {
   readonly name: string;
   readonly filter: SinkFilter;
-  /** The most concurrent deliveries in each worker. */
+  /** The maximum number of concurrent deliveries per worker. */
   readonly concurrency: number;
   /**
    * The most of these of one tenant, for slow sinks: other tenants don't wait for a tenant's backlog. Absent: no limit.

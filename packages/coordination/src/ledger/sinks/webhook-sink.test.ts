@@ -33,7 +33,7 @@ function sinkTo(url: string, concurrency = 4): Sink {
   return sink;
 }
 
-test('an event comes as a CloudEvent in structured mode, with its own id, and each secret verifies it', async () => {
+test('an event is sent as a CloudEvent in structured mode, with its own id, and each secret verifies it', async () => {
   const { url, received } = await receiver();
   const event = sampleEvent();
   await sinkTo(url).deliver(event, never);
@@ -65,13 +65,13 @@ test('an event comes as a CloudEvent in structured mode, with its own id, and ea
 });
 
 for (const status of [200, 202, 299])
-  test(`${status} is a delivery`, async () => {
+  test(`${status} counts as delivered`, async () => {
     const { url } = await receiver(() => ({ status }));
     await sinkTo(url).deliver(sampleEvent(), never);
   });
 
 for (const status of [400, 401, 404, 500])
-  test(`${status} is a failed attempt of that event`, async () => {
+  test(`${status} counts as a failed attempt of that event`, async () => {
     const { url } = await receiver(() => ({ status }));
     await assert.rejects(sinkTo(url).deliver(sampleEvent(), never), (error: Error) => {
       assert.ok(!(error instanceof SinkAway));
@@ -81,7 +81,7 @@ for (const status of [400, 401, 404, 500])
   });
 
 for (const status of [301, 302, 307, 308])
-  test(`${status} is a failed attempt: redirects are not followed`, async () => {
+  test(`${status} counts as a failed attempt: redirects are not followed`, async () => {
     const other = await receiver();
     const { url } = await receiver(() => ({ status, headers: { location: other.url } }));
     await assert.rejects(sinkTo(url).deliver(sampleEvent(), never), { message: `answered ${status}` });
@@ -106,7 +106,7 @@ for (const [status, retryAfter, pauseMs, blame] of [
   [504, undefined, undefined, 'unclear'],
   [410, undefined, 300_000, 'sink'],
 ] as const)
-  test(`${status} with Retry-After ${retryAfter} leaves the sink alone and counts no attempt`, async () => {
+  test(`${status} with Retry-After ${retryAfter} pauses the sink and counts no attempt`, async () => {
     const { url } = await receiver(() => ({
       status,
       ...(retryAfter !== undefined && { headers: { 'retry-after': retryAfter } }),
@@ -115,7 +115,7 @@ for (const [status, retryAfter, pauseMs, blame] of [
     assert.deepEqual([error.pauseMs, error.blame], [pauseMs, blame]);
   });
 
-test('a date in Retry-After is heeded', async () => {
+test('a date in Retry-After is respected', async () => {
   const { url } = await receiver(() => ({
     status: 503,
     headers: { 'retry-after': new Date(Date.now() + 60_000).toUTCString() },
@@ -124,18 +124,18 @@ test('a date in Retry-After is heeded', async () => {
   assert.ok(pauseMs > 50_000 && pauseMs <= 60_000, String(pauseMs));
 });
 
-test('a receiver that does not listen is away, whatever the event', async () => {
+test('a receiver that does not listen is unavailable, regardless of the event', async () => {
   const { url, stop } = await receiver();
   await stop();
   assert.equal((await awayFrom(url)).message, 'ECONNREFUSED');
 });
 
-test('a receiver that speaks no TLS is away', async () => {
+test('a receiver without TLS is unavailable', async () => {
   const { url } = await receiver();
   await awayFrom(url.replace('http:', 'https:'));
 });
 
-test('a receiver that takes the event and never answers has failed that event', async () => {
+test('a receiver that accepts the event and never responds fails that event', async () => {
   const { url, received } = await receiver(() => undefined);
   const timeout = new AbortController();
   const failing = sinkTo(url)
@@ -147,7 +147,7 @@ test('a receiver that takes the event and never answers has failed that event', 
   assert.ok(error instanceof Error && !(error instanceof SinkAway), String(error));
 });
 
-test('a receiver that changes the protocol has failed the event, and is not waited for', async () => {
+test('a receiver that switches protocols fails the event immediately', async () => {
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
     socket.once('data', () =>
@@ -172,7 +172,7 @@ test('a delivery that times out before there is a connection counts no attempt',
   assert.equal(error.message, 'no connection in time');
 });
 
-test('an answer of any length is a delivery, and is not read to its end', async () => {
+test('a response of any length counts as delivered, and is not read to its end', async () => {
   const { url } = await receiver(() => ({ status: 200, body: 'x'.repeat(50_000_000) }));
   const sink = sinkTo(url, 1);
   await sink.deliver(sampleEvent(), never);

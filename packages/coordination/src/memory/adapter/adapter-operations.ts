@@ -26,7 +26,7 @@ import {
 import { consumer } from './delivery.ts';
 
 /**
- * The state of the delivery in the caller's tenant, in the same form before the first cycle. For a tenant on hold,
+ * The state of delivery in the caller's tenant; it has the same form before the first cycle. For a tenant on hold,
  * `Retry-After` gives the delay until the next attempt.
  */
 export async function getAdapterState({ db, tenantId }: Context): Promise<Reply<AdapterState>> {
@@ -40,7 +40,7 @@ export async function getAdapterState({ db, tenantId }: Context): Promise<Reply<
 }
 
 /**
- * Immediately retries the event at which a tenant is on hold. The cursor never moves.
+ * Immediately retries the event that a tenant is on hold at. The cursor never moves.
  * @throws Refusal `not_found` for another tenant, and before the first cycle
  */
 export async function redriveAdapter(
@@ -128,7 +128,7 @@ export interface DeliveryProgress {
 }
 
 /**
- * Counts at most 1,001 events of a backlog. The event at which a tenant is on hold may belong to any workspace, and the
+ * Counts at most 1,001 events of a backlog. The event that a tenant is on hold at may belong to any workspace, and the
  * memory service's message may repeat a part of it: only callers who may read the whole journal get them.
  */
 export async function getFreshness(context: Context): Promise<DeliveryProgress> {

@@ -78,7 +78,7 @@ export function renewLeases(
     returning c.lease_id`;
 }
 
-/** The end of a turn: the position up to which events are confirmed. */
+/** How a turn ended: the position up to which events are confirmed. */
 export interface TurnEnd {
   readonly reached: JournalPosition;
   readonly hasMore: boolean;
@@ -88,7 +88,7 @@ export interface TurnEnd {
 
 /**
  * Ends a successful turn; with `leaseSeconds` above 0 the tenant is kept for another one. Changes nothing if the lease
- * belongs to another process, or if the cursor was moved during the turn: a concurrent change of the cursor takes
+ * belongs to another process, or if the cursor was moved during the turn: a concurrent change to the cursor takes
  * precedence.
  */
 export function updateServed(consumer: Consumer, turn: TurnRow, end: TurnEnd, leaseSeconds: number) {

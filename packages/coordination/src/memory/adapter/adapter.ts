@@ -28,7 +28,7 @@ const stopMsMax = 5000;
 /** New tenants, and tenants that advance without a delivery, in one statement. */
 const tenantsPerStatementMax = 500;
 const backoffMsMax = 30_000;
-/** Frequent, because the database may return at any moment, and a failed attempt costs it nothing. */
+/** Frequent, because the database may recover at any moment, and a failed attempt costs it nothing. */
 const unreachableMsMax = 1000;
 /**
  * With 10,000 tenants and none due, one search took 0.1 s of database time. The pause is this multiple of the last
@@ -38,7 +38,7 @@ const pausePerLook = 20;
 const pauseMsMax = 30_000;
 /** Minimum interval between searches for new tenants. */
 const newTenantsEveryMs = 1000;
-/** Consecutive turns of one tenant while no other tenant is due. */
+/** How many consecutive turns one tenant gets while no other tenant is due. */
 const turnsInARowMax = 50;
 const aliveAgeMsMax = 5000;
 
@@ -46,7 +46,7 @@ interface UnderWay {
   readonly turn: TurnRow;
   readonly stop: AbortController;
   readonly ended: Promise<void>;
-  /** Upper bound on when the lease was taken or renewed, on the clock of `performance.now()`. */
+  /** The latest time, by `performance.now()`, at which the lease was acquired or renewed. */
   keptAtMs: number;
 }
 
@@ -235,7 +235,7 @@ class Wake {
     this.#end?.();
   }
 
-  /** Even a pause of 0 ms lets other work of the process run in between. */
+  /** Even a pause of 0 ms lets the process do other work in between. */
   async wait(ms: number): Promise<void> {
     if (!this.#isDue && !this.#stopped.aborted)
       await new Promise<void>((done) => {

@@ -7,16 +7,14 @@ import type { Tables } from '../../service/schema.ts';
 import { consumer } from './delivery.ts';
 
 /**
- * Limit of the lag count: counting a whole backlog would slow down its delivery. See
+ * Where the count of the lag stops: counting a whole backlog would slow down its delivery. See
  * docs/reference/README.md#service-endpoints.
  */
 export const lagMax = 1000;
 
 const count = z.int().nonnegative();
 
-/**
- * The progress of the delivery to the memory service in a tenant's journal. See docs/reference/journal.md#consumers.
- */
+/** How far a tenant's journal has been delivered to the memory service. See docs/reference/journal.md#consumers. */
 export const AdapterState = z
   .strictObject({
     consumer: z.string(),
@@ -72,7 +70,7 @@ type Floors = Pick<
 /** A tenant's floors, and its cursor's row; the row's fields are null if it has none. */
 export type StateRow = Floors & { [Column in keyof ConsumerColumns]: ConsumerColumns[Column] | null } & {
   tenant_id: string;
-  /** Counted up to one more than `lagMax`. */
+  /** Counted up to `lagMax` + 1. */
   lag: number;
   /** Seconds until the next attempt; null if none is scheduled. */
   wait_seconds: number | null;

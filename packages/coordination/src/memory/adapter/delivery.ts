@@ -28,7 +28,7 @@ export interface DeliveryTools {
   readonly settings: Settings;
 }
 
-/** After a crash of a process, its tenants stay leased this long. */
+/** How long the tenants of a crashed process stay leased. */
 export const leaseSeconds = 10;
 
 /** The result of a turn. */
@@ -179,7 +179,7 @@ class Sending {
     this.#isConfirmed = batch.map(() => false);
   }
 
-  /** The number of consecutive confirmed items at the beginning: the cursor may pass these. */
+  /** How many items at the beginning are confirmed without a gap: the cursor may pass these. */
   get delivered(): number {
     const gap = this.#isConfirmed.indexOf(false);
     return gap === -1 ? this.#batch.length : gap;

@@ -78,7 +78,7 @@ function contentOf({ content }: ToldEvent, payload: JsonObject): string {
   return content.replaceAll(/\{(\w+)\}/g, (_, field: string) => worded(payload[field]));
 }
 
-/** The names of the fields, for several values. */
+/** The field names, for several values. */
 function worded(value: Json | undefined): string {
   if (value === undefined || value === null) return 'unknown';
   if (typeof value !== 'object') return String(value);

@@ -5,7 +5,7 @@ import { asOfModes } from './context-pack.ts';
 
 const count = z.int().nonnegative();
 
-/** The amount of context that an executor received, never its content. */
+/** How much context an executor received, never its content. */
 export const contextPackRecorded = defineEvent(
   'task.context_pack_recorded',
   'task',

@@ -14,7 +14,7 @@ export function findTypeOfTask(tenantId: string, typeId: string) {
     select key, version, instructions, context_schema from task_types where id = ${typeId} and tenant_id = ${tenantId}`;
 }
 
-/** The clock of the database, which determines the age of leases and packs. */
+/** The time by the database's clock, which determines the age of leases and packs. */
 export function readClock() {
   return sql<{ now: string }>`select clock_timestamp()::timestamptz(3) as now`;
 }

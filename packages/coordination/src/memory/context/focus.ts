@@ -45,8 +45,7 @@ export function requireRight({ caller }: Context, ...required: Permission[]): vo
 }
 
 /**
- * Resolves the subject of a context, with the checks in the order of the reference. See
- * docs/reference/memory.md#context.
+ * Resolves the subject of a context, with the checks in the documented order. See docs/reference/memory.md#context.
  * @throws Refusal `permission_denied`, `not_found`; `invalid_context_request` for a run of another task
  */
 export async function findFocus(

@@ -17,7 +17,7 @@ export interface MemoryPart {
 const namespaceRefusals: readonly number[] = [400, 403, 422];
 const sectionsMax = 500;
 
-/** The members that are evaluated; the response is passed on unchanged. */
+/** The members that this service reads; the response is passed on unchanged. */
 const PackAnswer = z.looseObject({
   sections: z.array(z.looseObject({})).max(sectionsMax),
   token_estimate: z.number().nullish().catch(null),

@@ -40,7 +40,7 @@ export interface PreparedTaskContext {
   /** Whether the caller may read the whole recorded pack. */
   readonly mayReplay: boolean;
   readonly request: TypedQuestion;
-  /** The part of the response that does not require memory. */
+  /** The part of the response that doesn't need memory. */
   readonly base: TaskContext;
 }
 
@@ -93,7 +93,9 @@ export async function prepareTaskContext(
   };
 }
 
-/** The response part that replaces a call to the memory service; undefined if the service is called. */
+/**
+ * The part of the response that takes the place of a call to the memory service; undefined if the service is called.
+ */
 export type Asking = { readonly memory: MemoryGateway } | { readonly status: 'disabled' | 'forbidden' };
 
 /**
@@ -145,7 +147,7 @@ export async function requestTaskContext(
 }
 
 /**
- * A response of memory may be read by callers who may read the journal and each of its namespaces.
+ * A response from memory may be read by callers who may read the journal and each of its namespaces.
  * @throws NeedsDecision
  */
 function mayReadPack(context: Context, { question }: ContextPackRow): boolean {
@@ -168,7 +170,7 @@ function replayOf(recorded: ContextPackRow): Partial<TaskContext> {
 
 /**
  * Records the context of the holder of a live claim, once per claim. Of two concurrent requests, the later one gets the
- * pack of the earlier one; if the claim has ended meanwhile, nothing is recorded.
+ * pack of the earlier one; if the claim has ended in the meantime, nothing is recorded.
  * @returns the task's context for the response
  * @throws Refusal `not_found` if the caller may no longer see the task
  */

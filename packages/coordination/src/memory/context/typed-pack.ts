@@ -27,7 +27,7 @@ export interface TypedQuestion extends PackQuestion {
   readonly budgetTokens: number;
   /** 1 MiB when absent. */
   readonly answerBytesMax?: number;
-  /** Optional parts of a request: a text instead of anchors, a limit, a direction, conditions. */
+  /** The optional parts of a request: a text instead of anchors, a limit, a direction, conditions. */
   readonly more?: object;
 }
 
@@ -83,7 +83,7 @@ export function keyOfEntity({ key }: KnownEntity): string {
   return key;
 }
 
-/** The identity of a fact: the whole statement. */
+/** What identifies a fact: the whole statement. */
 export function keyOfFact({ subject, predicate, object = null }: KnownFact): string {
   return `${subject} ${predicate} ${typeof object === 'string' ? object : JSON.stringify(object)}`;
 }

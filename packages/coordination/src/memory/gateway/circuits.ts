@@ -1,11 +1,11 @@
-/** The threshold at which a circuit opens, and the duration. */
+/** When a circuit opens, and for how long. */
 export interface CircuitBounds {
-  /** Consecutive failures after which the circuit opens. */
+  /** The number of consecutive failures after which the circuit opens. */
   readonly failuresMax: number;
-  /** Duration of the open state; it doubles whenever the next call fails too. */
+  /** How long the circuit stays open; doubles whenever the next call fails, too. */
   readonly pauseMs: number;
   readonly pauseMsMax: number;
-  /** Number of keys in memory; the one that failed first is evicted. */
+  /** The maximum number of keys in memory; the key that failed first is evicted. */
   readonly keysMax: number;
 }
 
@@ -24,7 +24,7 @@ interface Circuit {
 export class Circuits {
   readonly #bounds: CircuitBounds;
   readonly #now: () => number;
-  /** An entry exists only while the last call of its key failed. */
+  /** An entry exists only if the last call for its key failed. */
   readonly #failing = new Map<string, Circuit>();
 
   /** @param now milliseconds on a monotonic clock */

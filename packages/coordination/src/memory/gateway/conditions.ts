@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 /** Filters of requests to memory. */
 
-/** An instant with its offset, as of which memory responds. */
+/** The instant, with its offset, as of which memory responds. */
 export const AsOf = z.iso
   .datetime({ offset: true })
   .max(100)

@@ -8,7 +8,7 @@ import { foreignTo } from './namespaces.ts';
 import { isUsableResponse } from './usable-response.ts';
 import { openWire, type WireRequest } from './wire.ts';
 
-/** The result of a request to the memory service, without any text of its response. */
+/** The result of a request to the memory service, without any text from its response. */
 export type MemoryResult<T> =
   | { readonly kind: 'ok'; readonly status: number; readonly value: T }
   /** It responded with 4xx: the same request would be refused again. */
@@ -32,22 +32,24 @@ export interface MemoryRequest<T> extends Omit<WireRequest, 'answerBytesMax'> {
   readonly path: string;
   /** 1 MiB when absent. */
   readonly answerBytesMax?: number;
-  /** Extracts the needed part of a valid response; undefined for another form. */
+  /** Extracts the needed part from a valid response; undefined if it has another form. */
   read(json: unknown): T | undefined;
 }
 
-/** Calls the memory service for requests of the API. Never throws on a response or its absence. */
+/** Calls the memory service for API requests. Never throws on a response or its absence. */
 export interface MemoryGateway {
   send<T>(request: MemoryRequest<T>): Promise<MemoryResult<T>>;
 }
 
-/** Extra time for a service that trickles its response, or a token that takes long. */
+/** Extra time for a service that trickles its response, or for a token request that takes long. */
 export const graceMs = 1000;
 const answerBytesUsualMax = 1_048_576;
-/** Concurrent calls; each holds a socket, and none is queued. */
+/** The maximum number of concurrent calls; each holds a socket, and none is queued. */
 const callsMax = { process: 512, tenant: 128 };
 const tenantsRememberedMax = 10_000;
-/** Statuses below 500 that do not concern the request: the credential was rejected, or the rate limit was exceeded. */
+/**
+ * Statuses below 500 that aren't about the request itself: the credential was rejected, or the rate limit was exceeded.
+ */
 const passingStatuses: readonly number[] = [401, 429];
 
 export type GatewayCounters = Pick<Counters, 'contextProviderFailures' | 'contextCircuits'>;

@@ -2,13 +2,13 @@ import type { Settings } from '../settings.ts';
 
 type Named = Pick<Settings, 'CP_CONTEXT_NAMESPACE_PREFIX'>;
 
-/** The namespace of the events of a tenant. See docs/reference/memory.md#namespaces. */
+/** The namespace for a tenant's events. See docs/reference/memory.md#namespaces. */
 export function tenantNamespace({ CP_CONTEXT_NAMESPACE_PREFIX: prefix }: Named, tenantId: string): string {
   return `${prefix}${tenantId}`;
 }
 
 /**
- * The namespace of the knowledge of a tree of workspaces; always derived, never taken from a request. See
+ * The namespace for the knowledge of a workspace tree; always derived, never taken from a request. See
  * docs/reference/memory.md#namespaces.
  */
 export function treeNamespace(settings: Named, tenantId: string, rootWorkspaceId: string): string {
@@ -21,7 +21,7 @@ export function namespaceIdOf(settings: Named, tenantId: string, name: string): 
   return name.startsWith(trees) ? `ws-${name.slice(trees.length)}` : `tenant-${tenantId}`;
 }
 
-/** Returns a test for names of another tenant's namespaces. */
+/** Returns a function that detects names of other tenants' namespaces. */
 export function foreignTo({ CP_CONTEXT_NAMESPACE_PREFIX: prefix }: Named, tenantId: string) {
   return (name: string): boolean => {
     if (!name.startsWith(prefix)) return false;

@@ -8,7 +8,7 @@ export function requireMemory({ memory }: Context): MemoryGateway {
 }
 
 /**
- * Returns the response of the memory service, for an operation that fails without one.
+ * Returns the memory service's response, for an operation that fails without one.
  * @param refusals the code for each status of a refusal; other statuses map to `memory_unavailable`
  * @throws Refusal those codes, `memory_timeout`, `memory_unavailable` with `memoryStatus` and `retryable`
  */

@@ -1,12 +1,12 @@
 import type { Json } from '@baton/values/wire';
 
-/** Limits of a response of the memory service, in addition to its size in bytes. */
+/** Limits for a response from the memory service, in addition to its size in bytes. */
 const depthMax = 64;
 const nodesMax = 200_000;
 
 /**
- * Whether a response of the memory service can be returned and stored: within the limits of depth and width, with texts
- * that PostgreSQL can store, and without a namespace of another tenant. Nothing else about it is trusted.
+ * Whether a response from the memory service can be returned and stored: within the limits of depth and width, with
+ * texts that PostgreSQL can store, and without a namespace of another tenant. Nothing else about it is trusted.
  * @param isForeign whether a text names a namespace of another tenant
  */
 export function isUsableResponse(answer: unknown, isForeign: (namespace: string) => boolean): boolean {

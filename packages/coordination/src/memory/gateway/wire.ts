@@ -17,7 +17,7 @@ export type WireRequest = Omit<JsonRequest, 'headers'> & {
 export interface MemoryWire {
   /**
    * @param path from the root of the service: `/api/memory/context`
-   * @throws RequestFailed without a response, or without a token for the request
+   * @throws RequestFailed if no response arrives, or no token is available for the request
    */
   request(
     path: string,
@@ -66,7 +66,7 @@ function credentialOf(settings: Settings): Credential {
 }
 
 /**
- * With a decision point, the memory service requests decisions about the person on whose behalf a call is made. See
+ * With a decision point, the memory service requests decisions about the person that a call is made for. See
  * docs/configuration.md.
  */
 function scopesOf({ CP_AUTHZ_MODE: mode, CP_CONTEXT_IAM_SCOPES: scopes }: Settings): readonly string[] {

@@ -61,7 +61,7 @@ interface Stored {
   readonly documentId: string | null;
 }
 
-/** A document in the form of memory. */
+/** A document in memory's own format. */
 export const StoredDocument = z
   .strictObject({
     naturalKey: z.string(),

@@ -110,7 +110,7 @@ async function keepAnswer(
     });
     if (before === undefined) await storeAnswer(db, keyed, answer, []);
   } catch (error) {
-    // Another call has used the key meanwhile, so no request waits for this response.
+    // Another call has used the key since, so no request waits for this response.
     if (!(error instanceof Refusal && error.code === 'idempotency_key_reused')) throw error;
   }
 }

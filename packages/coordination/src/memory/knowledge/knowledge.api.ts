@@ -82,7 +82,7 @@ export const knowledgeApi = [
     id: 'previewSnapshot',
     method: 'POST',
     path: '/knowledge/snapshots:preview',
-    summary: 'Preview the changes of a snapshot.',
+    summary: 'Preview the changes that a snapshot would make.',
     description:
       '`stateToken` identifies the state that the snapshot was compared with: send it as `expectedState`. The ' +
       'response contains knowledge from memory, so it is only for callers who see the whole tree of the ' +

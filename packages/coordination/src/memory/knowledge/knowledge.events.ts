@@ -13,7 +13,7 @@ const snapshot = {
   ...ofTree,
 };
 
-/** The size of a snapshot; the entity is the workspace. */
+/** The size of a snapshot; the event's entity is the workspace. */
 export const snapshotReconciled = defineEvent(
   'knowledge.snapshot_reconciled',
   'workspace',

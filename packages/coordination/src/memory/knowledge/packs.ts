@@ -119,7 +119,7 @@ function parsePack(document: JsonObject): { name: string; version: string } {
 }
 
 /**
- * Reads a pack in the form of memory: one of the tenant, or one for all tenants.
+ * Reads a pack in memory's own format: one of the tenant, or one for all tenants.
  * @throws Refusal `invalid_pack_ref`, `permission_denied` if a decision point does not show the tenant's namespace,
  * `memory_disabled`, `not_found`, `memory_timeout`, `memory_unavailable`
  */

@@ -41,7 +41,7 @@ export async function requireMayRead(
   if (!mayReadAll(context, [namespace])) refuseMemory(context);
 }
 
-/** The namespace and workspace fields of a request to the memory service: none of them comes from the caller. */
+/** The namespace and workspace fields in a request to the memory service: none of them comes from the caller. */
 export function fieldsOfPlace({ namespace, workspaceId }: KnowledgePlace) {
   return { namespace, scopes: [`workspace:${workspaceId}`] };
 }

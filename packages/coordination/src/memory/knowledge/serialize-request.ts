@@ -7,7 +7,7 @@ import { type ErrorCode, fail } from '../errors.ts';
  * Builds the text of requests to the memory service in steps: serializing 8 MiB at once would block all other requests.
  */
 
-/** Characters written between two yields, about 2 ms. */
+/** How many characters are written between two yields, which takes about 2 ms. */
 const stepCharacters = 131_072;
 
 /**
@@ -44,7 +44,7 @@ export function runInSteps<T>(tenantId: string, steps: Iterator<void, T>): T | P
 }
 
 /**
- * Refuses a free document that exceeds the bounds of all documents.
+ * Refuses a free-form document that exceeds the limits for all documents.
  * @throws Refusal `code` with `field` and the bound
  */
 export function requireFit(document: object, field: string, code: ErrorCode): void {

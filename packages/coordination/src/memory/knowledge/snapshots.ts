@@ -27,7 +27,7 @@ const countersMax = 32;
 const counterNameCharactersMax = 64;
 const path = '/api/memory/reconcile';
 
-/** Free objects, validated by a single check, because per-item schemas would report a problem per item. */
+/** Free-form objects, validated by a single check, because per-item schemas would report a problem per item. */
 const items = z
   .custom<JsonObject[]>(
     (value) =>
@@ -38,7 +38,7 @@ const items = z
   )
   .meta({ type: 'array', items: { type: 'object', 'x-maxBytes': documentBytesMax }, maxItems: itemsMax });
 
-/** The entities and relations of a source. See docs/reference/memory.md#knowledge. */
+/** The entities and relations from a source. See docs/reference/memory.md#knowledge. */
 export const SnapshotBody = z
   .strictObject({
     workspaceId: Uuid,
@@ -76,7 +76,7 @@ const thing = z.strictObject({ kind: z.string(), key: z.string() });
 const Changes = z.strictObject({ opened: z.array(thing), changed: z.array(thing), closed: z.array(thing) });
 type Changes = z.infer<typeof Changes>;
 
-/** The changes of a snapshot, or those that it would make. See docs/reference/memory.md#knowledge. */
+/** The changes that a snapshot made or would make. See docs/reference/memory.md#knowledge. */
 export const ReconciledSnapshot = z
   .strictObject({
     duplicate: z.boolean().meta({ description: 'Whether memory already had this snapshot.' }),
@@ -88,7 +88,7 @@ export const ReconciledSnapshot = z
   .meta({ id: 'ReconciledSnapshot' });
 export type ReconciledSnapshot = z.infer<typeof ReconciledSnapshot>;
 
-/** @returns undefined for a response of another form, or to another request */
+/** @returns undefined if the response has another form or belongs to another request */
 function readReconciled(json: unknown, isDry: boolean): ReconciledSnapshot | undefined {
   const parsed = Reconciled.safeParse(json);
   if (!parsed.success) return undefined;
@@ -99,7 +99,7 @@ function readReconciled(json: unknown, isDry: boolean): ReconciledSnapshot | und
   return { duplicate, ...state, changes, counters: countersOf(changes, counters) };
 }
 
-/** The number of changes of each kind, and memory's further counts. */
+/** The number of changes of each kind, and memory's other counts. */
 function countersOf(changes: Changes, result: object | null | undefined): Record<string, number> {
   const counted = Object.entries(changes).map(([name, list]) => [name, list.length] as const);
   const numbers = Object.entries({ ...Object.fromEntries(counted), ...result }).filter(

@@ -43,7 +43,7 @@ import {
   shareSkillAssignment,
 } from './assignments.sql.ts';
 
-/** Attempts at an assignment that concurrent requests grant and revoke. */
+/** How often an assignment is retried that concurrent requests grant and revoke. */
 const attemptsMax = 3;
 
 /**
@@ -157,7 +157,7 @@ function parseMetadata(metadata: unknown): JsonObject {
   return metadata;
 }
 
-/** The parts in which the assignments of roles, capabilities and skills differ. */
+/** The parts that differ between the assignments of roles, of capabilities and of skills. */
 interface AssignmentParts<Subject, Row extends object, Payload extends z.ZodType, Item> {
   /** Finds the assigned object, and validates the request. */
   find(): Promise<Subject>;

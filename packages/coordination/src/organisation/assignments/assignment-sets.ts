@@ -33,8 +33,8 @@ export interface AssignmentSet {
 export const noAssignments: AssignmentSet = { roleIds: [], capabilityIds: [], skillIds: [] };
 
 /**
- * Assigns what a set contains and revokes what only the previous set contained, each in one statement regardless of
- * size. Existing assignments write no event. The caller has locked the principal and checked permissions.
+ * Assigns everything in a set and revokes everything that only the previous set contained, each in one statement
+ * regardless of size. Existing assignments write no event. The caller has locked the principal and checked permissions.
  */
 export async function changeAssignments(
   context: Context,
@@ -65,7 +65,7 @@ export async function changeAssignments(
   });
 }
 
-/** The parts in which the sets of roles, capabilities and skills differ. */
+/** The parts that differ between the sets of roles, of capabilities and of skills. */
 interface SetKind<Payload extends z.ZodType> {
   insert(of: Holder, added: Added): Statement<{ id: string }>;
   remove(of: Holder, ids: readonly string[]): Statement<{ id: string }>;

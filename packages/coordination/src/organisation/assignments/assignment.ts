@@ -33,7 +33,7 @@ export const SkillAssignment = z
   .meta({ id: 'SkillAssignment' });
 export type SkillAssignment = z.infer<typeof SkillAssignment>;
 
-/** The body schema doesn't check even the type of the document, so that a 422 can name the defect. */
+/** The body schema doesn't even check the type of the document, so that a 422 can describe the error. */
 const metadata = z.unknown().meta({ type: 'object', 'x-maxBytes': documentBytesMax }).default({});
 
 export const RoleAssignmentRequest = z

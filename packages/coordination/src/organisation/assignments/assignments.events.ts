@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/http/service';
 import { Uuid } from '@baton/values/wire';
 
-/** All of these are on the principal's stream. */
+/** All of these events are on the principal's stream. */
 
 const role = z.strictObject({ roleId: Uuid, workspaceId: Uuid.nullable() });
 const capability = z.strictObject({ capabilityId: Uuid });

@@ -24,7 +24,7 @@ import {
   listOfRoleAssignments,
 } from './assignments.sql.ts';
 
-/** A list that is requested without a limit has a cursor too if it exceeds this size. */
+/** A list that is requested without a limit also has a cursor if it exceeds this size. */
 const wholeRowsMax = 1000;
 
 /**

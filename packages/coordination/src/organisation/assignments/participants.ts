@@ -6,7 +6,7 @@ import { getWorkspaceRow } from '../workspaces/workspaces.ts';
 import type { Participant } from './participant.ts';
 import { findParticipants, findPartsOf, type Place } from './participants.sql.ts';
 
-/** Maximum number of roles returned per participant; further ones are omitted. */
+/** Maximum number of roles returned per participant; any beyond that are omitted. */
 const rolesShownMax = 100;
 
 /**

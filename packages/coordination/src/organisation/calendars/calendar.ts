@@ -39,7 +39,7 @@ export type Calendar = z.infer<typeof Calendar>;
 
 type KeyRow = RowOf<Tables['calendars'], { package: PackageLink | null }>;
 
-/** A version with the status of its key. */
+/** A version, with the status of its key. */
 export type CalendarRow = RowOf<Tables['calendar_versions'], { spec: CalendarSpec }> &
   Pick<KeyRow, 'status' | 'retired_at' | 'retired_by' | 'retired_reason' | 'package'> & {
     latest_version: number;
@@ -50,7 +50,7 @@ export const calendarOf = wireMapper<CalendarRow>()(Calendar, {
     at === null || by === null || reason === null ? null : { at, by, reason },
 });
 
-/** The minutes of 100 years, more than a calendar can cover. */
+/** The number of minutes in 100 years, more than a calendar can cover. */
 const workingMinutesMax = 52_596_000;
 
 /** Either the minutes to add or the end of the interval. */

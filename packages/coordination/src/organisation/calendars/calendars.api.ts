@@ -89,8 +89,9 @@ export const calendarsApi = [
     path: '/calendars/{key}:compute',
     summary: 'Add working minutes to an instant, or count the working minutes between two instants.',
     description:
-      'Follows the clocks of its time zone: a skipped hour does not count, a repeated hour counts twice. The `code` ' +
-      'of `invalid_calendar` names the reason: calendar_without_hours, or calendar_scan_limit beyond 50 years.',
+      'Follows the clocks in its time zone: a skipped hour does not count, and a repeated hour counts twice. The ' +
+      '`code` of `invalid_calendar` names the reason: calendar_without_hours, or calendar_scan_limit beyond 50 ' +
+      'years.',
     params: { key: VersionRef },
     body: Computation,
     returns: { 200: Computed },

@@ -26,7 +26,7 @@ import {
   updateNewestVersion,
 } from './calendars.sql.ts';
 
-/** A document of at most 64 KiB, plus the remaining fields. */
+/** Enough for a document of at most 64 KiB and the remaining fields. */
 const calendarBytesMax = documentBytesMax + 4096;
 
 /**
@@ -143,7 +143,7 @@ export async function retireCalendar(
 /** Maximum number of processes listed in a refusal. */
 const processesNamedMax = 50;
 
-/** Locks a calendar against changes until the commit; a missing one cannot be created meanwhile. */
+/** Locks a calendar against changes until the commit; a missing one cannot be created until then. */
 export async function holdCalendar({ db, tenantId }: Context, key: string): Promise<void> {
   await db.run(lockCalendarKey(tenantId, key));
 }

@@ -12,10 +12,10 @@ import { fail } from '../errors.ts';
 import type { Computation, Computed } from './calendar.ts';
 import { findCalendarId, findCalendarSpec, findNewestIds } from './calendars.sql.ts';
 
-/** Versions never change. The sums of a year take 3 KB, its dates at most 4 KB: 28 MB in all. */
+/** Versions never change. The sums for a year take 3 KB and its dates at most 4 KB: 28 MB in all. */
 const yearsKeptMax = 4000;
 const kept = new BoundedCache<WorkingCalendar>(yearsKeptMax);
-/** Number of distinct forms of a year without listed days. */
+/** How many different years without listed days there can be. */
 const unlistedYears = 14;
 
 const minuteMs = 60_000;

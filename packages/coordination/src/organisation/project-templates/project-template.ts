@@ -37,7 +37,7 @@ export const ProjectTemplate = z
   .meta({ id: 'ProjectTemplate' });
 export type ProjectTemplate = z.infer<typeof ProjectTemplate>;
 
-/** The body schema doesn't check even the type, so that a 422 with its own code can name the defect. */
+/** The body schema doesn't even check the type, so that a 422 with its own code can describe the error. */
 const document = z.unknown().meta({ type: 'object', 'x-maxBytes': documentBytesMax });
 
 export const NewProjectTemplate = z

@@ -45,7 +45,7 @@ export const Project = z
   .meta({ id: 'Project' });
 export type Project = z.infer<typeof Project>;
 
-/** The body schema doesn't check even the type, so that the 422 `invalid_document` can name the defect. */
+/** The body schema doesn't even check the type, so that the 422 `invalid_document` can describe the error. */
 const document = z.unknown().meta({ type: 'object', 'x-maxBytes': documentBytesMax });
 
 export const ProjectRequest = z

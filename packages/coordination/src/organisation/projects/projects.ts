@@ -97,7 +97,7 @@ export async function createProject(context: Context, request: ProjectRequest): 
   const above = await layersAbove(context, workspace);
   requireUnlocked(ceilingOf(above), Object.keys(settings));
   await db.run(updateProjectBelow(tenantId, workspace.id, { from: workspace.project_id, to: row.id }));
-  // Work of a workspace that belonged to an archived project becomes available again.
+  // Work in a workspace that belonged to an archived project becomes available again.
   if (above.at(-1)?.status === 'archived') await db.run(changeOffers(row, true));
   const project = await showProject(context, row.id);
   const { templateKey, templateVersion, parentProjectId, systemStatusCategory, workspaceId } = project;

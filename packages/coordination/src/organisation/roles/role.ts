@@ -7,7 +7,7 @@ import type { Tables } from '../../service/schema.ts';
 import { PackageLink } from '../package-link.ts';
 
 /**
- * A function of principals in the tenant or in a workspace. It grants no permission. See
+ * A function that principals have in the tenant or in a workspace. It grants no permission. See
  * docs/reference/workspaces.md#roles.
  */
 export const Role = z

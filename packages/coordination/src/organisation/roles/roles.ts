@@ -31,7 +31,7 @@ import {
 } from './roles.sql.ts';
 
 /**
- * Creates a role of the tenant or of a workspace. See docs/reference/workspaces.md#roles.
+ * Creates a role for the tenant or for a workspace. See docs/reference/workspaces.md#roles.
  * @throws Refusal `not_found`, `workspace_archived`, `role_slug_conflict`
  */
 export async function createRole(context: Context, request: RoleRequest): Promise<Role> {

@@ -5,9 +5,9 @@ import { permissionNames } from '../../service/permissions.ts';
 import { checkStoredSchema } from '../../service/stored-schema.ts';
 import { fail } from '../errors.ts';
 
-/** Version 1 of the contract of a callable skill. See docs/reference/skills.md#contract. */
+/** Version 1 of a callable skill's contract. See docs/reference/skills.md#contract. */
 
-/** Skills of other protocols can be assigned but never called. */
+/** Skills with other protocols can be assigned but never called. */
 export const callableProtocols = ['mcp', 'http', 'local'] as const;
 export type CallableProtocol = (typeof callableProtocols)[number];
 

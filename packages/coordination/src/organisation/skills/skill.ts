@@ -50,7 +50,7 @@ const version = z
   .min(1)
   .max(50)
   .regex(/^[^@]*$/, 'must not hold @');
-/** The body schema doesn't check even the type of these documents, so that a 422 can name the defect. */
+/** The body schema doesn't even check the type of these documents, so that a 422 can describe the error. */
 const document = z.unknown().meta({ type: 'object', 'x-maxBytes': documentBytesMax });
 
 export const SkillRequest = z

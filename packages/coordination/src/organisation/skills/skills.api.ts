@@ -53,7 +53,7 @@ export const skillsApi = [
     path: '/skills/{ref}',
     summary: 'Read a skill.',
     description:
-      'A name alone selects the newest active version, or without one the newest that is not disabled.',
+      'A name alone selects the newest active version, or, if none is active, the newest that is not disabled.',
     permission: ['org.read', 'skills.invoke', 'skills.execute'],
     params: { ref: SkillRef },
     returns: { 200: Skill },

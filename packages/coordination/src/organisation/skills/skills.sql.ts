@@ -64,7 +64,7 @@ export function findSkillsOfVersions(
     join skills s on s.tenant_id = ${tenantId} and s.name = asked.name and s.version = asked.version`;
 }
 
-/** The newest active version of a name, or without one the newest that is not disabled. */
+/** The newest active version of a name, or, if none is active, the newest that isn't disabled. */
 export function findNewestSkill(tenantId: string, name: string) {
   return sql<SkillRow>`
     select * from skills where tenant_id = ${tenantId} and name = ${name} and status <> 'disabled'

@@ -75,7 +75,7 @@ export async function createSkill(context: Context, request: SkillRequest): Prom
   return skillOf(row);
 }
 
-/** The protocol of the contract or, without one, of the request. */
+/** The contract's protocol or, if there is no contract, the request's. */
 function protocolOf(
   { protocol, inputSchema, outputSchema }: SkillRequest,
   contract: SkillContract | null,
@@ -143,7 +143,7 @@ export interface PinnedSkill {
   readonly sideEffects: SkillRow['side_effects'];
 }
 
-/** The existing skills of the tenant among these references, by `name@version`. */
+/** Those of these references, as `name@version`, that are skills of the tenant. */
 export async function findPinnedSkills(
   { db, tenantId }: Context,
   refs: readonly string[],

@@ -30,7 +30,7 @@ export const WorkspaceType = z
   .meta({ id: 'WorkspaceType' });
 export type WorkspaceType = z.infer<typeof WorkspaceType>;
 
-/** The body schema doesn't check even the type, so that a 422 can name the defect. */
+/** The body schema doesn't even check the type, so that a 422 can describe the error. */
 const fieldSchema = z.unknown().meta({ type: 'object', 'x-maxBytes': documentBytesMax });
 /** The number and form of the items are checked later, with a separate code. */
 const allowedChildTypes = z

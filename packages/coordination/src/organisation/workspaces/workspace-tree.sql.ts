@@ -2,7 +2,7 @@ import { sql } from '@baton/kernel/database/sql';
 import type { TreeRow } from './tree-node.ts';
 
 export interface TreeQuery {
-  /** null: all roots of the tenant. */
+  /** null: all of the tenant's roots. */
   readonly rootId: string | null;
   readonly depthMax: number;
   readonly includeArchived: boolean;

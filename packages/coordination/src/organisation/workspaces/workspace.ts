@@ -7,7 +7,7 @@ import type { Tables } from '../../service/schema.ts';
 import { archivableStatuses } from '../workspace-types/workspace-type.ts';
 
 export const taskTypesMax = 100;
-/** Levels from a root to a leaf, inclusive. */
+/** The maximum number of levels from a root to a leaf, inclusive. */
 export const workspaceLevelsMax = 64;
 
 /** A node in the tenant's tree in which work is organized. See docs/reference/workspaces.md#read. */
@@ -47,7 +47,7 @@ export const WorkspaceDetail = Workspace.extend({
 }).meta({ id: 'WorkspaceDetail' });
 export type WorkspaceDetail = z.infer<typeof WorkspaceDetail>;
 
-/** The body schema doesn't check even the type, so that the 422 `invalid_document` can name the defect. */
+/** The body schema doesn't even check the type, so that the 422 `invalid_document` can describe the error. */
 const customFields = z.unknown().meta({ type: 'object', 'x-maxBytes': documentBytesMax });
 const type = { typeId: Uuid.nullish(), typeKey: TypeKey.nullish() };
 

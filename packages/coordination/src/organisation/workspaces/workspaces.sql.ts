@@ -59,7 +59,7 @@ export function insertWorkspace(workspace: NewWorkspace) {
     returning *`;
 }
 
-/** The given keys for which the tenant has a task type, in any version and status. */
+/** Those of these keys for which the tenant has a task type, in any version and status. */
 export function findTaskTypeKeys(tenantId: string, keys: readonly string[]) {
   return sql<{ key: string }>`
     select distinct key from task_types where tenant_id = ${tenantId} and key = any (${keys})`;
@@ -103,7 +103,7 @@ export function findActiveProject(tenantId: string, workspaceId: string) {
     select id from projects where workspace_id = ${workspaceId} and tenant_id = ${tenantId} and status = 'active'`;
 }
 
-/** The archived projects among the given ones. */
+/** Those of the given projects that are archived. */
 export function findArchivedProjects(tenantId: string, ids: readonly string[]) {
   return sql<{ id: string }>`
     select id from projects where id = any (${ids}::uuid[]) and tenant_id = ${tenantId} and status = 'archived'`;

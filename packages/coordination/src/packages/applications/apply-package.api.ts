@@ -80,7 +80,7 @@ export const packageApplyingApi = [
     id: 'planPackage',
     method: 'POST',
     path: '/packages:plan',
-    summary: 'Plan the changes of a package.',
+    summary: 'Plan the changes that a package version would make.',
     description:
       'Nothing is written. Removing a document retires its object. A field that a person has changed since the last apply is preserved, unless `overwriteConsole` is true. `renames` gives objects new keys: a rule keeps its history; an object of another kind is created again with the changes that people made to it, and the old one is retired; agents can not be renamed. Instances of a process continue with the version that they started with, unless the `migrations` of the new version have `migrate`: then `deadlines` lists the deadlines that would move, among the 200 newest instances of each process, for a caller with processes.read. `behaviour` counts the newest instances of a process that would take another path, for a caller with processes.read and a package without errors. A version changes at most 100 objects. A tenant runs one plan or apply at a time, and a process two; 16 calls of a tenant wait for at most 10 s.',
     permission: 'packages.plan',

@@ -12,7 +12,7 @@ import type { Context } from '../context.ts';
 
 interface JudgedProcess {
   readonly problems: readonly ProcessProblem[];
-  /** Keys of the calendars that the definition uses. */
+  /** The keys of the calendars that the definition uses. */
   readonly calendars: readonly string[];
 }
 

@@ -35,7 +35,7 @@ const problemsMax = 500;
 
 export interface CheckedProcess {
   readonly spec: ProcessSpec;
-  /** Keys of the calendars that the definition uses. */
+  /** The keys of the calendars that the definition uses. */
   readonly calendars: readonly string[];
 }
 

@@ -360,7 +360,11 @@ describe('a test of a process', () => {
   test('tests that use unsimulated features end as errors with the reason, never as passed', async () => {
     const definition = specOf([human('a'), { id: 's', call: { process: 'p' } }]);
     const notSimulated: [object[], number, RegExp][] = [
-      [[{ send: { event: 'task.cancelled', payload: { element: 's' } } }], 2, /which does not wait for that/],
+      [
+        [{ send: { event: 'task.cancelled', payload: { element: 's' } } }],
+        2,
+        /which does not wait for this event/,
+      ],
       [[{ complete: { element: 'a', output: 5 } }], 2, /not an object/],
       [[{ advance: 'P999999D' }, { advance: 'P999999D' }, { advance: 'P999999D' }], 4, /beyond the year/],
     ];

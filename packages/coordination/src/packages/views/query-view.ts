@@ -161,7 +161,7 @@ async function rowsOf(querying: Querying): Promise<Page> {
 }
 
 /**
- * The rows of a page, from the first access path that doesn't scan too many.
+ * The rows for a page, from the first access path that doesn't scan too many.
  * @returns undefined if every path does; `isCut` if the page is full and the next row is beyond the scan limit of one
  * query
  */

@@ -11,7 +11,7 @@ export interface Versions {
 const none: Versions = { keys: [], versions: [] };
 
 /**
- * The visibility of authors of processes (docs/reference/README.md#visibility). A process acts as an agent, and agents
+ * What the authors of processes may see (docs/reference/README.md#visibility). A process acts as an agent, and agents
  * see everything; data that the author may not see must not reach instances that the author reads. Visibility is read
  * once per author: create one object per turn.
  */
@@ -24,7 +24,7 @@ export class SightOfAuthors {
     this.#context = context;
   }
 
-  /** The versions whose authors don't see objects of a workspace; null is the tenant itself. */
+  /** The versions whose authors don't see objects in a workspace; null is the tenant itself. */
   async findBlindViewersOf(workspaceId: string | null): Promise<Versions> {
     if (workspaceId === null) return none;
     const known = this.#blind.get(workspaceId) ?? this.#read(workspaceId);

@@ -20,7 +20,7 @@ export function hashDefinition({ spec }: ReadDefinition): string | undefined {
 
 interface Judged {
   readonly problems: ProcessProblem[];
-  /** Keys of the calendars that the definition uses. */
+  /** The keys of the calendars that the definition uses. */
   readonly calendars: readonly string[];
 }
 

@@ -79,7 +79,7 @@ export type ProcessDefinitionRow = RowOf<
   }
 >;
 
-/** A version with the current state of its key. */
+/** A version, with the current state of its key. */
 export type KeyedDefinitionRow = ProcessDefinitionRow & { latest_version: number };
 
 export const definitionOf = wireMapper<KeyedDefinitionRow>()(ProcessDefinition, {

@@ -4,7 +4,7 @@ import { Uuid } from '@baton/values/wire';
 
 const entity = 'process_definition';
 
-/** The maximum number of elements in the event of a publication; read a larger definition at its address. */
+/** The maximum number of elements in the event about a publication; a larger definition has to be read from the API. */
 export const elementsNamedMax = 500;
 
 /** `previousVersion` is null for the first version of a key. */
@@ -37,7 +37,7 @@ export const definitionRetired = defineEvent(
   }),
 );
 
-/** Without a package if a person published a new version. */
+/** Has no package if a person published a new version. */
 export const definitionRestored = defineEvent(
   'process.definition_restored',
   entity,

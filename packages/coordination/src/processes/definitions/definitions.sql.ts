@@ -59,7 +59,10 @@ export type NewDefinition = Pick<
   | 'created_by'
 >;
 
-/** Removes the latest flag of the current version, before the next one; the caller holds the lock of the key. */
+/**
+ * Removes the `latest` flag from the current version, before the next one is inserted; the caller holds the lock on the
+ * key.
+ */
 export function updateLatestToEarlier(tenantId: string, key: string) {
   return sql`
     update process_definitions

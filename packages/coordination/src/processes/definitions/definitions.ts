@@ -77,7 +77,7 @@ export async function listDefinitions(
   );
 }
 
-/** The bytes of one definition as JSON: its document, its warnings and the members around them. */
+/** The size of one definition as JSON: its document, its warnings and the members around them. */
 const definitionBytesMax = 2 * specBytesMax;
 
 function latestOf(row: ProcessDefinitionRow): ProcessDefinition {

@@ -41,7 +41,7 @@ import {
 } from './definitions.sql.ts';
 
 const expressionProfile = 'cp/1';
-/** Increased when the engine interprets definitions differently. */
+/** Incremented when the engine starts to interpret definitions differently. */
 const engineRevision = 1;
 
 /** The package that a version belongs to. */
@@ -121,7 +121,7 @@ export async function publishDefinition(
   return { definition: definitionOf(row), isNew: true };
 }
 
-/** Searches texts one by one, so that other work can run in between. */
+/** Searches the texts one by one, so that other work can run in between. */
 function* refusingSecrets(document: Json): Generator<void, void> {
   for (const { value, path } of nodesOf(document)) {
     if (typeof value !== 'string') continue;
@@ -156,7 +156,7 @@ async function sameVersion(
 interface ValidDefinition {
   readonly spec: ProcessSpec;
   readonly warnings: ProcessProblem[];
-  /** Keys of the calendars that the definition uses. */
+  /** The keys of the calendars that the definition uses. */
   readonly calendars: readonly string[];
 }
 

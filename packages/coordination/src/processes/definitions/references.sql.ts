@@ -1,22 +1,22 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { JsonObject } from '@baton/values/wire';
 
-/** Lookups of the objects that definitions refer to, by name. */
+/** Finds the objects that definitions refer to, by name. */
 
-/** The given keys of task types that tasks can use. */
+/** Those of these keys that are keys of task types that tasks can use. */
 export function findActiveTaskTypes(tenantId: string, keys: readonly string[]) {
   return sql<{ key: string }>`
     select distinct key from task_types where tenant_id = ${tenantId} and key = any (${keys}) and status = 'active'`;
 }
 
-/** The given keys of processes that a person sees. */
+/** Those of these keys that are keys of processes that a person sees. */
 export function findSeenProcesses(tenantId: string, viewerId: string, keys: readonly string[]) {
   return sql<{ key: string }>`
     select key from process_definitions
     where tenant_id = ${tenantId} and key = any (${keys}) and is_latest and sees_workspace(${viewerId}, workspace_id)`;
 }
 
-/** The calendars of these keys, in their current state. */
+/** The calendars with these keys, in their current state. */
 export function findCalendarsOfKeys(tenantId: string, keys: readonly string[]) {
   return sql<{ key: string; is_retired: boolean; has_hours: boolean }>`
     select c.key, c.status = 'retired' as is_retired, jsonb_typeof(v.spec -> 'workingHours') = 'object' as has_hours

@@ -41,12 +41,12 @@ const nothingGiven: GivenNames = {
 
 export interface References {
   readonly problems: ProcessProblem[];
-  /** Keys of the calendars that the definition uses. */
+  /** The keys of the calendars that the definition uses. */
   readonly calendars: readonly string[];
 }
 
 /**
- * @param inExpressions keys of calendars in expressions, and their places; null for the calendar of the process
+ * @param inExpressions the keys of calendars in expressions, and where they occur; null for the process's own calendar
  * @param given the objects that count as existing
  * @returns problems `unknown_task_type`, `unknown_agent`, `unknown_skill`, `skill_input_missing`, `unknown_calendar`,
  * `calendar_retired`, `schema_violation` for a called process that the caller may not see, `sla_calendar_missing`,
@@ -176,7 +176,7 @@ export async function findExportedOutputs(
 }
 
 /**
- * An author who sees only some workspaces can't call a process of another one: a hidden process is treated as missing.
+ * An author who sees only some workspaces can't call a process in another one: a hidden process is treated as missing.
  * Every other author may publish a process before the one that it calls.
  */
 async function calledProblems(
@@ -266,7 +266,7 @@ function problemsOfCalendar(
 
 /**
  * The memory service can't be queried for a document by its key: only documents that were stored through Baton are
- * known. It may have others, so this is a warning.
+ * known. Memory may have others, so this is only a warning.
  */
 async function documentWarnings(
   context: Context,

@@ -42,13 +42,14 @@ export interface DefinitionInUse extends PreparedDefinition {
 }
 
 /**
- * The cost limit of all expressions of one input, in limits of one expression: by default 500,000 steps, about 20 ms.
+ * The cost limit for all expressions of one input, as a multiple of the limit for one expression: by default 500,000
+ * steps, about 20 ms.
  */
 const limitsOfInput = 50;
 /** The base cost of each evaluation: building its environment. */
 const expressionSteps = 10;
 
-/** Characters of the specs; the parsed form takes ten times as much memory: 40 MB. */
+/** The total length of the specs, in characters; the parsed form takes ten times as much memory: 40 MB. */
 const keptCharactersMax = 4_194_304;
 const kept = new BoundedCache<DefinitionInUse>(keptCharactersMax);
 
@@ -82,7 +83,7 @@ export function preparedOf(key: string, spec: ProcessSpec): PreparedDefinition {
   };
 }
 
-/** The functions that the engine uses while it processes an input of an instance of this definition. */
+/** The functions that the engine uses to process an instance's input with this definition. */
 export async function toolsFor(context: Context, use: DefinitionInUse): Promise<EngineTools> {
   const calendars = await calendarsOf(context, use);
   return toolsOf(use, calendars, context.settings.CP_CEL_COST_LIMIT);
@@ -170,13 +171,13 @@ function* namingCalendars(use: PreparedDefinition): Generator<void, ReadonlySet<
   return new Set(keys.filter((key) => key !== undefined));
 }
 
-/** A version, as used by its instances. */
+/** A version as its instances use it. */
 type Version = { readonly definition: Definition; readonly tools: EngineTools };
 
 /** Everything that instances of one version need to migrate to another. */
 export interface Target {
   readonly migration: MigrationRow;
-  /** The agent that they act as afterwards. */
+  /** The agent that the instances act as afterwards. */
   readonly agentKey: string;
   readonly before: Version;
   readonly after: Version;

@@ -32,7 +32,7 @@ import { findReminded } from './people/responsible.ts';
 
 /** Carries out the effects of steps, on behalf of the identity agent (docs/reference/processes.md#engine). */
 export interface Done {
-  /** The further inputs of the instance that result from effects. */
+  /** The additional inputs to the instance that result from effects. */
   readonly input?: Input;
   readonly tell?: ProcessEvent;
 }
@@ -119,7 +119,7 @@ async function openTask(
   await nameTask(context, taskId, ref, { ...(form !== null && { form }), context: given });
 }
 
-/** The external name of the task is that of its step; if a step is repeated, the newest task has the name. */
+/** The task's external name is that of its step; if a step is repeated, the newest task has the name. */
 async function nameTask(
   context: Context,
   taskId: string,

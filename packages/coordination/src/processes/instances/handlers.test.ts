@@ -71,7 +71,7 @@ test('without a key an event goes to its own instance, or to the one whose open 
   assert.deepEqual((await get(other.id)).data, {});
 });
 
-test('events of a running handler are handled one after the other, in their order', async () => {
+test('events for a running handler are handled one after the other, in order', async () => {
   const kind = `k-${newId()}`;
   const steps = [humanStep('look'), setStep('count', { n: 'data.n + 1' })];
   const onEvent = [{ on: { observation: kind }, key: 'string(event.payload.data.key)', do: steps }];

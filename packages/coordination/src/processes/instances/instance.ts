@@ -107,7 +107,7 @@ export type ProcessInstance = z.infer<typeof ProcessInstance>;
 
 export const ProcessInstancePage = pageOf(ProcessInstance);
 
-/** A journal line of an instance: an input or a consequence. */
+/** A line in an instance's journal: an input or a consequence. */
 export const ProcessJournalEntry = z
   .strictObject({
     seq: z.int().positive(),
@@ -157,7 +157,7 @@ export type InstanceRow = RowOf<
   }
 >;
 
-/** A row at an instant, which determines the overdue time. */
+/** A row as of an instant, which determines how long it is overdue. */
 export type ShownRow = InstanceRow & { now: string };
 
 export const instanceOf = wireMapper<ShownRow>()(ProcessInstance, {
@@ -205,9 +205,9 @@ export type JournalRow = Omit<
 >;
 export const journalEntryOf = wireMapper<JournalRow>()(ProcessJournalEntry, {});
 
-/** An input as stored in the journal, complete for replays (docs/reference/processes.md#replay). */
+/** An input as stored in the journal, complete enough for replays (docs/reference/processes.md#replay). */
 export interface Recorded {
   readonly taken: Input;
-  /** For the first input of an instance: its initial data. */
+  /** For an instance's first input: its initial data. */
   readonly began?: { readonly data: JsonObject; readonly hasBegun?: boolean };
 }

@@ -155,7 +155,7 @@ export const processInstancesApi = [
     body: Suspension,
     returns: { 200: ProcessInstance },
     errors: stateErrors,
-    // A called instance may begin with this input.
+    // A called instance may start with this input.
     emits: [started, processEvents['process.sla_failed'], suspended],
     example: { reason: 'the supplier is being changed' },
     handle: ({ params, body }, context) => suspendInstance(context, params.id, body.reason),

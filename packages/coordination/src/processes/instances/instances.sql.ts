@@ -99,11 +99,11 @@ export interface NewEntry {
   readonly actor_id: string | null;
   readonly event_id: string | null;
   readonly data: object;
-  /** The complete input, for replays; only in lines about inputs. */
+  /** The complete input, for replays; only in lines that record inputs. */
   readonly input?: object;
 }
 
-/** Appends lines to the journal in their order. */
+/** Appends lines to the journal in order. */
 export function insertEntries(
   tenantId: string,
   instanceId: string,
@@ -159,7 +159,7 @@ export function storeOrSkip(
     returning i.*`;
 }
 
-/** Stores an input whose processing was rolled back after a fault. */
+/** Stores an input whose processing failed and was rolled back. */
 export function updateToKept(tenantId: string, instanceId: string, sourceRef: string, kept: object) {
   return sql`
     with kept as (
@@ -252,9 +252,9 @@ export interface WaitingRow {
 
 /** The properties of an event that find the instances waiting for it. */
 export interface Awaited {
-  /** The object of the event: `entity:<id>` and the like. */
+  /** The event's object: `entity:<id>` and similar keys. */
   readonly own: readonly string[];
-  /** The kind of the event: a step may wait for any event of a kind. */
+  /** The event's kind: a step may wait for any event of a kind. */
   readonly heard: string;
   readonly sourceRef: string;
   /** Restricts the search to instances of these kinds, which wait for objects that they created, as parallel lists. */
@@ -279,7 +279,7 @@ export function findWaiting(tenantId: string, { own, heard, sourceRef, blind }: 
     order by i.id limit ${rowsMax}`;
 }
 
-/** The given keys for which any instance waits. */
+/** Those of these keys that any instance waits for. */
 export function findWaitedKeys(tenantId: string, keys: readonly string[]) {
   return sql<{ wait_key: string }>`
     select key as wait_key from unnest(${keys}::text[]) as key
@@ -361,7 +361,7 @@ export function deleteOrder(tenantId: string, instanceId: string) {
     delete from process_orders where instance_id = ${instanceId} and tenant_id = ${tenantId} returning act`;
 }
 
-/** Whether a tree of calls has this many open instances. */
+/** Whether a tree of calls has at least this many open instances. */
 export function hasOpenOfRoot(tenantId: string, rootId: string, rows: number) {
   return sql<{ has: boolean }>`
     select count(*) >= ${rows}::integer as has from (

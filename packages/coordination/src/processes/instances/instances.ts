@@ -36,7 +36,7 @@ import { agentOf, Identities } from './people/identity.ts';
 import { startInstance } from './start-instance.ts';
 import { migrateInstance, type Running, recordSkippedInputs, takeOrStore } from './take-input.ts';
 
-/** The time that a start waits for a concurrent start with the same key. */
+/** How long a start waits for a concurrent start with the same key. */
 const busyMsMax = 2000;
 
 /**

@@ -17,7 +17,7 @@ import { deleteRecall, findArtifactsOfInstance, insertRecall } from './instances
 type Of<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
 type Assertions = { readonly [member: string]: unknown }[];
 
-/** Size limit of all assertions of an observation, which leaves room for its other members. */
+/** The maximum size of all assertions in an observation, which leaves room for its other members. */
 const assertions = { max: 200, bytesMax: 65_000 };
 const artifacts = { max: 40, titleCharactersMax: 100 };
 const source = 'process';
@@ -109,7 +109,7 @@ function related(subject: string, predicate: string, key: string, type: string, 
   ];
 }
 
-/** The artifacts of some types that the instance's tasks produced, if its agent may read them. */
+/** The artifacts of the given types that the instance's tasks produced, if its agent may read them. */
 async function documentsOf(
   context: Context,
   { id }: InstanceRow,

@@ -56,7 +56,7 @@ import { migrateInstance, type Running, takeFromSource, takeOrStore } from './ta
 const batchMax = 100;
 /** Timers that fire at the same time, each on its own connection. */
 const timersAtOnce = 4;
-/** The worker's usual pause alone made timers 2.3 s late. */
+/** With only the worker's usual pause, timers were 2.3 s late. */
 const timersPauseMs = 500;
 /**
  * Maximum number of inputs that an instance processes in one transaction, and its maximum duration: readers of the
@@ -64,7 +64,7 @@ const timersPauseMs = 500;
  */
 const sliceMax = 20;
 const sliceMsMax = 200;
-/** Unclosed objects that are retried in one transaction. */
+/** How many unclosed objects are retried in one transaction. */
 const triesMax = 20;
 
 type Tools = JobTools<Context>;
@@ -95,7 +95,7 @@ export function fireProcessTimers({ pool, command, log }: Tools): Job {
     async run() {
       const due = await walk.next();
       let fired = 0;
-      // Timers of one instance fire one after the other: only one transaction holds its lock.
+      // The timers of one instance fire one after the other: only one transaction can hold its lock.
       const byInstance = [...Map.groupBy(due, (row) => row.instance_id).values()];
       const fireAll = async (rows: readonly DueTimerRow[]) => {
         for (const row of rows) fired += await fire(row);
@@ -265,7 +265,7 @@ async function refusalOf(
   );
 }
 
-/** Concurrent memory queries: each may take seconds. */
+/** The number of concurrent memory queries: each may take seconds. */
 const recallsMax = 20;
 /** Maximum time between the response of the memory service and its commit, on a busy machine. */
 const settleSecondsMax = 30;

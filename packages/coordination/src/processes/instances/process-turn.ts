@@ -43,7 +43,7 @@ import {
 /** Maximum number of inputs and maximum duration of a turn: readers of the journal wait for its transaction. */
 const inputsMax = 100;
 const turnMsMax = 500;
-/** The time in which the triggers of definitions are evaluated, before the transaction. */
+/** How long the triggers of definitions are evaluated, before the transaction. */
 const judgingMsMax = 200;
 const waitingMax = 100;
 
@@ -69,7 +69,7 @@ export async function takeProcessTurn(context: Context): Promise<boolean> {
 
 /**
  * Evaluates triggers for the next events until `judgingMsMax` have passed, and collects the agents that will act.
- * @returns a result for each event that was reached, in their order
+ * @returns a result for each event that was reached, in the same order
  */
 async function judgeEvents(
   context: Context,
@@ -102,8 +102,7 @@ async function waitingFor(
 }
 
 /**
- * The events for which a definition or an instance waits. Most events match none, so a whole batch costs two
- * statements.
+ * The events that a definition or an instance waits for. Most events match none, so a whole batch costs two statements.
  */
 async function wantedOf(context: Context, rows: readonly EventRow[]): Promise<EventRow[]> {
   const { db, tenantId } = context;
@@ -158,7 +157,7 @@ class ProcessTurn {
   async run({ rows, end, hasMore }: EventPage): Promise<boolean> {
     let reached = positionOf(this.#turn);
     for (const row of rows) {
-      // Events without a match take time too.
+      // Events that match nothing take time, too.
       const isLate = performance.now() > this.#endsAtMs && isBehind(reached, this.#turn);
       if (!isLate && (await this.#deliver(row))) {
         reached = positionOf(row);
@@ -239,7 +238,7 @@ class ProcessTurn {
   }
 }
 
-/** The event, with the data of the object that it concerns. */
+/** The event, with the data of the object that it is about. */
 async function inputOf(context: Context, row: EventRow, correlations: number[]): Promise<Input> {
   const event = rootOf(row);
   const head = { kind: 'event', at: event.time, event, correlations } as const;

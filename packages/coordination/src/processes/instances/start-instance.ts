@@ -65,7 +65,7 @@ export async function startInstance(
   return takeOrStore(context, running, input, sourceRef);
 }
 
-/** An event starts at most one instance of a definition, regardless of its end. */
+/** An event starts at most one instance of a definition, even if that instance has ended. */
 export function startedInstanceId(definitionKey: string, event: EventRoot): string {
   return activityId(event.id, definitionKey, 1, 'instance');
 }

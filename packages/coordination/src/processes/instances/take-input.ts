@@ -41,15 +41,13 @@ import { namesOf } from './people/responsible.ts';
  * The processing of inputs by instances, in one transaction with all consequences (docs/reference/processes.md#engine).
  */
 
-/** Maximum number of inputs that follow from one, because of results or refusals of its effects. */
+/** Maximum number of inputs that one input causes through the results or refusals of its effects. */
 const followUpsMax = 20;
-/** Maximum number of stored inputs; further ones are skipped, and the journal records their number. */
+/** Maximum number of stored inputs; any beyond that are skipped, and the journal records their number. */
 const keptMax = 1000;
-/**
- * Maximum for inputs that an open step waits for, above the other limit: without them the instance would wait forever.
- */
+/** A higher maximum for inputs that an open step waits for: without them the instance would wait forever. */
 const answersMax = 2000;
-/** The limit of an instance's unclosed objects; the journal also records those beyond it. */
+/** The maximum number of an instance's unclosed objects; the journal also records those beyond it. */
 const leftOpenMax = 200;
 
 /** A locked instance, with its definition and dependencies. */
@@ -262,7 +260,7 @@ async function take(context: Context, running: Running, input: Input): Promise<I
     ({ state } = next);
     const first = done.entries.length;
     for (const act of next.acts) waiting.push(...(await doAct(about, running, state, act, done)));
-    // The first line for an input describes the input itself.
+    // The first line about an input describes the input itself.
     if (done.entries[first] !== undefined) done.entries[first] = { ...done.entries[first], input: recorded };
   }
   return save(about, running, state, done);

@@ -44,12 +44,12 @@ export interface JudgedGroup extends TriggerPlace {
   readonly fitting: readonly Fitting[];
 }
 
-/** The progress of evaluation through the definitions that an event may concern. */
+/** How far the definitions that an event may concern have been evaluated. */
 export interface JudgedEvent {
   /** The last version that an earlier turn evaluated. */
   readonly after: TriggerPlace | undefined;
   readonly groups: readonly JudgedGroup[];
-  /** Whether no versions follow after the last of these. */
+  /** Whether these are the last versions. */
   readonly isWhole: boolean;
 }
 
@@ -194,7 +194,7 @@ async function keyOf(
   }
 }
 
-/** The source reference by which an instance processes an event only once. */
+/** The source reference that ensures that an instance processes an event only once. */
 export const sourceOf = ({ id }: EventRow) => `event:${id}`;
 
 /** An event in the format that definitions read. */

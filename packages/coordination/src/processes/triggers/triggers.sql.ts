@@ -36,7 +36,7 @@ export function deleteStarts(tenantId: string, key: string) {
     delete from process_triggers where tenant_id = ${tenantId} and definition_key = ${key} and kind = 'start'`;
 }
 
-/** The given keys for which any definition waits. */
+/** Those of these keys that any definition waits for. */
 export function findTriggeringKeys(tenantId: string, keys: readonly string[]) {
   return sql<{ wait_key: string }>`
     select key as wait_key from unnest(${keys}::text[]) as key

@@ -24,7 +24,10 @@ export type { TriggerPlace, TriggerRow };
 
 /** The name of the cursor shared by the processes of a tenant. */
 export const processConsumer = 'processes';
-/** Triggers read at once; a version has at most 41: one start, 20 that correlate and 20 that handle events. */
+/**
+ * How many triggers are read at once; a version has at most 41: one that starts instances, 20 that correlate and 20
+ * that handle events.
+ */
 const triggersMax = 200;
 const firstPlace: TriggerPlace = { definition_key: '', definition_version: 0 };
 
@@ -122,7 +125,7 @@ export function storeTriggeredPlace(
   return db.run(place === undefined ? deleteTriggerPlace(tenantId) : upsertTriggerPlace(tenantId, id, place));
 }
 
-/** The given event keys for which any definition of the tenant waits. */
+/** Those of these event keys that any of the tenant's definitions waits for. */
 export async function listTriggeringKeys(
   { db, tenantId }: Context,
   keys: readonly string[],

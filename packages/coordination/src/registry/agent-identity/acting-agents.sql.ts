@@ -1,6 +1,6 @@
 import { sql } from '@baton/kernel/database/sql';
 
-/** The principal of an agent and the binding under which it acts. */
+/** An agent's principal, and the binding that it acts under. */
 export interface ActingAgentRow {
   kind: 'agent' | 'service';
   principal_id: string;

@@ -8,7 +8,7 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { findActingAgent, findActiveAgents } from './acting-agents.sql.ts';
 
-/** The agents as which processes and work rules act, each under its own binding. */
+/** The agents that processes and work rules act as, each under its own binding. */
 
 /** An acting agent, with the credential that it uses. */
 export interface ActingAgent {
@@ -17,7 +17,7 @@ export interface ActingAgent {
 }
 
 /**
- * Reads the identity under which an agent acts, without locks.
+ * Reads the identity that an agent acts under, without locks.
  * @returns undefined for an agent that is unknown, retired, or not linked to an identity
  */
 export async function snapshotOfAgent(
@@ -53,7 +53,7 @@ async function standing(context: Context, snapshot: CredentialSnapshot): Promise
   return caller && { snapshot, caller };
 }
 
-/** The given keys of agents that are visible to the caller and not retired. */
+/** Those of these keys whose agents are visible to the caller and not retired. */
 export async function findKnownAgents(
   context: Context,
   keys: readonly string[],
@@ -66,7 +66,7 @@ export async function findKnownAgents(
 
 /**
  * Prevents a requester from performing actions through an agent without the permissions for them.
- * @param held the rights of the requester: each set is an upper bound
+ * @param held the requester's rights: each set is an upper bound
  * @throws Refusal `unknown_agent` for an agent that is missing, retired, or not visible to the caller;
  * `permission_escalation` with the missing permissions
  */

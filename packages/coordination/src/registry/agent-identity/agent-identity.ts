@@ -24,7 +24,7 @@ import { fail } from '../errors.ts';
 import { agentIdentityReplaced } from './agent-identity.events.ts';
 import { updateAgentLink } from './agent-identity.sql.ts';
 
-/** The identity in the identity service by which an agent authenticates. */
+/** The identity in the identity service with which an agent authenticates. */
 export const AgentIdentity = IdentityMembers.meta({ id: 'AgentIdentity' });
 export const AgentIdentityReplacement = AgentIdentity.extend({ reason: z.string().min(1).max(500) }).meta({
   id: 'AgentIdentityReplacement',

@@ -12,7 +12,7 @@ export const agentStatusApi = [
     summary: 'Report the status of an agent.',
     description:
       'Reports may arrive in any order; one that was observed before the stored report is refused. ' +
-      '`agent.status_changed` is written when phase, reason, node or revision changed.',
+      '`agent.status_changed` is written when the phase, reason, node or revision has changed.',
     permission: 'agents.status.write',
     params: agentParams,
     body: AgentStatusReport,

@@ -4,7 +4,7 @@ import { freeObjectOf, Uuid } from '@baton/values/wire';
 import { PermissionList } from '../../access/permission-list.ts';
 import { callableProtocols } from '../../organisation/skills/skill-contract.ts';
 
-/** Size as compact JSON in canonical form. */
+/** The maximum size as compact JSON in canonical form. */
 export const specBytesMax = 262_144;
 export const replicasMax = 20;
 export const agentStates = ['running', 'stopped'] as const;

@@ -75,7 +75,7 @@ export const ListedAgent = AgentRecord.extend({ observedStatus: AgentStatus.opti
 });
 export type ListedAgent = z.infer<typeof ListedAgent>;
 
-/** The view that an agent has of itself. */
+/** An agent, as it sees itself. */
 export const OwnAgent = Agent.extend({
   packageSettings: SettingsForAgent.nullable().describe('Settings of the package that installed the agent.'),
 }).meta({ id: 'OwnAgent' });

@@ -29,7 +29,7 @@ import { agentRevisionPublished, agentStateChanged } from './agents.events.ts';
 import { getAgent, getOwnAgent, listAgentRevisions, listAgents } from './agents.ts';
 import { publishAgent, validateAgent } from './publish-agent.ts';
 
-/** Refusals of a spec, in the order of the checks. */
+/** The refusals for a spec, in the order of the checks. */
 const specErrors = [
   'not_found',
   'agent_retired',
@@ -99,7 +99,7 @@ export const agentsApi = [
     id: 'validateAgent',
     method: 'POST',
     path: '/agents:validate',
-    summary: 'Preview the effect of publishing without writing anything.',
+    summary: 'Preview what publishing would change, without writing anything.',
     permission: 'agents.manage',
     body: AgentRequest,
     returns: { 200: AgentValidation },

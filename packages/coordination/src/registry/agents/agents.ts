@@ -29,7 +29,7 @@ import {
   lockAgent,
 } from './agents.sql.ts';
 
-/** Limit on the specs of one page of revisions, which ends early beyond it. */
+/** The maximum size of the specs on one page of revisions; the page ends early beyond it. */
 const revisionPageBytesMax = 4_194_304;
 
 /** The query of `GET /agents`. */

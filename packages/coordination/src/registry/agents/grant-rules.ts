@@ -30,7 +30,7 @@ export function requireMayGrant({ caller }: Context, spec: AgentSpec): Permissio
 
 /**
  * Requires that the caller could assign the roles, capabilities and skills itself.
- * @param besides exempt items, for which the caller is checked elsewhere
+ * @param besides exempt items, which are checked elsewhere
  * @throws Refusal `permission_escalation` {path}
  */
 export async function requireMayUseAssignments(

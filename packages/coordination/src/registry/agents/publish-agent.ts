@@ -65,7 +65,7 @@ export async function publishAgent(
   if (known !== undefined) return publishNext(context, known, judged);
   const first = await publishFirst(context, key, judged);
   if (first !== undefined) return { agent: first, isNew: true };
-  // Another request has published the key meanwhile.
+  // Another request has published the key in the meantime.
   const rival = (await lockAgentToPublish(context, key, spec)) as AgentRow;
   return publishNext(context, rival, judged);
 }

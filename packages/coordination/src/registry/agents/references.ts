@@ -15,7 +15,7 @@ import {
   findWorkspacesOfSlug,
 } from './references.sql.ts';
 
-/** The resolved objects of a spec. */
+/** The objects that a spec's names resolve to. */
 export interface SpecReferences {
   readonly grants: AgentGrants;
   /** The workspace of the agent, or that of its project. */

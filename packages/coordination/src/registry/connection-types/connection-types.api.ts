@@ -95,8 +95,8 @@ export const connectionTypesApi = [
     path: '/connection-types/{key}',
     summary: 'Deprecate or disable a version of a connection type.',
     description:
-      'A deprecated version serves its existing connections but accepts no new ones. A disabled version no ' +
-      'longer allows a connection by OAuth.',
+      'A deprecated version serves its existing connections but accepts no new ones. A disabled version no longer ' +
+      'allows a connection with OAuth.',
     permission: 'connections.manage',
     ifMatch: 'connection-type',
     etag: 'connection-type',

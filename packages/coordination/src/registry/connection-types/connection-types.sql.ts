@@ -89,9 +89,9 @@ export interface NewApp {
   typeKey: string;
   clientId: string;
   secretName: string;
-  /** The version for whose token address the secret was entered. */
+  /** The version whose token address the secret was entered for. */
   typeVersion: number;
-  /** The previously read version number; 0 if none existed. */
+  /** The version number that was read before; 0 if none existed. */
   versionBefore: number;
 }
 

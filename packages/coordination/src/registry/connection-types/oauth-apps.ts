@@ -29,7 +29,9 @@ export type AppSecret = z.infer<typeof AppSecret>;
 /** The new entry in the store, and the entry that it replaces. */
 export interface PutApp {
   readonly change: SecretChange;
-  /** The version of the type that the person saw, because a version published meanwhile must not receive the secret. */
+  /**
+   * The version of the type that the person saw, because a version published since then must not receive the secret.
+   */
   readonly typeVersion: number;
   readonly before: OauthAppRow | undefined;
 }

@@ -10,7 +10,7 @@ import { fail } from '../errors.ts';
 
 export const auths = ['oauth2', 'token'] as const;
 
-/** Keys of types and of connections. See docs/reference/connections.md#connection-types. */
+/** The keys of types and of connections. See docs/reference/connections.md#connection-types. */
 export const ConnectionKey = z
   .string()
   .regex(/^[a-z0-9][a-z0-9-]{0,62}$/, 'must be lower-case letters, digits and -, at most 63');
@@ -112,8 +112,8 @@ export function isAccountOf({ accountField, oauth2 }: ConnectionTypeSpec, accoun
 }
 
 /**
- * The destination of the application's secret: scheme, host and port of the token address. If the account is
- * part of the host, the pattern of accounts is part of the result, because a wider pattern would allow other hosts.
+ * Where the application's secret is sent: the scheme, host and port of the token address. If the account is part of the
+ * host, the pattern of accounts is part of the result, because a wider pattern would allow other hosts.
  * @returns a text to compare and to display
  */
 export function secretAddressOf({ tokenUrlTemplate }: OauthOfType, pattern: string | null): string {

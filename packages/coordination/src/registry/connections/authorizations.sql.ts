@@ -6,7 +6,7 @@ export interface NewAuthorization {
   connectionId: string;
   stateHash: string;
   initiatedBy: CredentialSnapshot;
-  /** The application on whose behalf the request was made. */
+  /** The application that the request was made for. */
   secretName: string;
   lifeSeconds: number;
 }

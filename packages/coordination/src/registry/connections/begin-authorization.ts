@@ -11,11 +11,11 @@ import { updateAuthorizationEpoch, upsertAuthorization } from './authorizations.
 import type { ConnectionAuthorization } from './connection.ts';
 import { getConnectionRow, lockConnectionRow } from './connections.ts';
 
-/** The redirect of a person to the provider. */
+/** A person's redirect to the provider. */
 export interface BegunAuthorization {
   readonly url: string;
   readonly stateHash: string;
-  /** The application on whose behalf the request is made. */
+  /** The application that the request is made for. */
   readonly secretName: string;
 }
 

@@ -98,7 +98,7 @@ async function outcomeOf(
   } catch (error) {
     if (error instanceof Refusal && error.code === 'secret_store_unavailable')
       return { reason: 'secret_store_unavailable' };
-    // The connection was moved to a version with another address, for which no secret was entered.
+    // The connection was moved to a version with another address, and no secret was entered for that one.
     if (error instanceof Refusal && error.code === 'secret_address_changed')
       return { reason: 'oauth_app_not_configured' };
     if (!(error instanceof NoToken)) throw error;
@@ -135,8 +135,8 @@ async function initiatorOf(
 }
 
 /**
- * Records the result on behalf of the person who started the authorization. A connection that was revoked, connected or
- * redirected again meanwhile stays unchanged.
+ * Records the result on behalf of the person who started the authorization. A connection that has since been revoked,
+ * connected or redirected again stays unchanged.
  */
 export async function finishAuthorization(
   context: Context,

@@ -9,7 +9,7 @@ import { auths, ConnectionKey } from '../connection-types/type-spec.ts';
 export const connectionStatuses = ['pending', 'active', 'expired', 'revoked'] as const;
 export type ConnectionStatus = (typeof connectionStatuses)[number];
 
-/** The reason for a failed callback. See docs/reference/connections.md#connections. */
+/** Why a callback failed. See docs/reference/connections.md#connections. */
 export const callbackReasons = [
   'consent_denied',
   'provider_error',

@@ -148,7 +148,7 @@ export const connectionsApi = [
     id: 'authorizeConnection',
     method: 'POST',
     path: '/connections/{key}:authorize',
-    summary: 'Create the address at which a person authorizes a connection by OAuth.',
+    summary: 'Create the URL at which a person authorizes a connection with OAuth.',
     description:
       'The address works once, until `expiresAt`; requesting another one voids it. Providers call back at ' +
       'CP_OAUTH_REDIRECT_URI.',

@@ -235,7 +235,7 @@ test('a token is refused if the type accepts none, for an invalid account, an ex
   assert.equal((await done(baton.admin.get(`/connections/${key}`))).status, 'pending');
 });
 
-test('a revocation first deletes the credential; repeated, it changes nothing; a token connects again', async () => {
+test('a revocation first deletes the credential; repeating it changes nothing; a token connects again', async () => {
   const { id, key, type } = await makeConnection(baton.admin);
   const put = () => baton.admin.put(`/connections/${key}/token`, { account: 'a', token: newToken() });
   await done(put());

@@ -112,7 +112,7 @@ export async function revokeConnection(
   if (before.status === 'revoked') return connectionOf(before);
   const secret = secretOf(before);
   if (deleted !== undefined && deleted.secret.name === secret?.name) await secrets.apply(db, deleted);
-  // The connection was connected again meanwhile: that credential is deleted too.
+  // The connection has been connected again since: that credential is deleted, too.
   else if (secret !== undefined) await dropSecret(context, secret);
   const message = reason === undefined ? null : eventText(reason);
   const row = (await db.row(updateToRevoked(tenantId, before.id, message))) as ConnectionRow;

@@ -8,7 +8,7 @@ import { type ExpiringRow, findExpired, updateToExpired } from './connections.sq
 const batchMax = 100;
 
 /**
- * Marks connections whose credential has expired, by the clock of the database. See
+ * Marks connections whose credential has expired, by the database's clock. See
  * docs/reference/connections.md#connections.
  */
 export function expireDueConnections({ pool, command, log }: JobTools<Context>): Job {

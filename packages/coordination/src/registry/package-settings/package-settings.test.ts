@@ -188,7 +188,7 @@ describe('PUT /packages/{key}/settings', () => {
     await refused(put(key, many, 1), 422, 'settings_invalid');
   });
 
-  test('of two concurrent changes of the same version one is refused', async () => {
+  test('of two concurrent changes to the same version, one is refused', async () => {
     const key = await install();
     for (let version = 0; version < 10; version += 1) {
       const answers = await Promise.all([1, 2, 3, 4].map((n) => put(key, { version, n }, version)));

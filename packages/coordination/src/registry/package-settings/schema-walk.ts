@@ -1,7 +1,7 @@
 import { isObject } from '@baton/values/json-schema/keywords';
 import type { Json, JsonObject } from '@baton/values/wire';
 
-/** Maximum length of a chain of references. */
+/** The maximum length of a chain of references. */
 const referencesMax = 20;
 
 /** Resolves references within the document that are JSON pointers, and returns the schema that applies. */
@@ -68,7 +68,7 @@ export interface NamedObject {
   readonly path: string;
 }
 
-/** The strings that refer to objects, in properties and lists of the schema. */
+/** The strings in the schema's properties and lists that refer to objects. */
 export function namedObjects(schema: JsonObject, values: JsonObject): NamedObject[] {
   const found: NamedObject[] = [];
   collect(schema, schema, values, '', found);
@@ -95,7 +95,9 @@ function collect(
   }
 }
 
-/** The differences between two documents as JSON pointers: members of objects, all other values as a whole. */
+/**
+ * The differences between two documents as JSON pointers: objects are compared by member, all other values as a whole.
+ */
 export function differingPaths(before: Json | undefined, after: Json | undefined, path = ''): string[] {
   if (!isObject(before) || !isObject(after))
     return JSON.stringify(before) === JSON.stringify(after) ? [] : [path];

@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '@baton/values/wire';
 import type { SchemaRedaction } from './tool.ts';
 
 const redacted = { redacted: true, reason: 'secret_material' };
-/** These keywords may contain any text, which a model could mistake for a value to send. */
+/** These keywords may contain any text, which a model could mistake for a value that it should send. */
 const dropped: ReadonlySet<string> = new Set(['default', 'examples', '$comment']);
 
 /**

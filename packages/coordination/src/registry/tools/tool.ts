@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { FreeObject, type JsonObject, Uuid } from '@baton/values/wire';
 import { skillProtocols, skillStatuses } from '../../organisation/skills/skill.ts';
 
-/** The reason why a tool is callable or not. Tools that governance or a grant refuses are omitted without a reason. */
+/** Why a tool is or isn't callable. Tools that governance or a grant refuses are omitted without a reason. */
 const toolReasons = [
   'assigned_and_protocol_supported',
   'not_assigned',
@@ -33,7 +33,7 @@ const item = {
 export const Tool = z.strictObject(item).meta({ id: 'Tool' });
 export type Tool = z.infer<typeof Tool>;
 
-/** The inputs of a catalog page: pages with the same hash are equal. */
+/** What a catalog page depends on: pages with the same hash are equal. */
 export const ToolView = z
   .strictObject({
     catalogRevision: z.string().meta({ description: 'Changes with every skill of the tenant.' }),

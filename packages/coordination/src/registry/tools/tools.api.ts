@@ -34,8 +34,8 @@ export const toolsApi = [
     path: '/tools/{ref}',
     summary: 'Read a tool with the schema of its inputs.',
     description:
-      'A name alone selects the newest active version, or without one the newest. Properties of the schema that are ' +
-      'named like a secret are omitted, and listed.',
+      'A name alone selects the newest active version, or, if none is active, the newest. Properties of the schema ' +
+      'that are named like a secret are omitted, and listed.',
     permission: 'tasks.read',
     params: { ref: SkillRef },
     query: { runId },

@@ -5,7 +5,7 @@ import type { Page } from '@baton/kernel/http/paging';
 import type { SkillRow } from '../../organisation/skills/skill.ts';
 import type { ToolDetailRow, ToolRow } from './tool.ts';
 
-/** The inputs that determine a caller's tools, except the projects above a run. */
+/** What determines a caller's tools, except the projects above a run. */
 export interface ToolPolicyRow {
   /** Hash over id, version and status of every skill of the tenant. */
   catalog_hash: string;
@@ -102,7 +102,10 @@ export function findTools(filter: ToolFilter, terms: readonly string[], page: Pa
   return pageQuery(query, newestFirst, page);
 }
 
-/** Finds a tool by its id, by name and version, or by name: the newest active version, or without one the newest. */
+/**
+ * Finds a tool by its id, by name and version, or by name: the newest active version, or, if none is active, the
+ * newest.
+ */
 export function findTool(
   { tenantId, principalId, protocols, granted }: ToolFilter,
   { id, name, version }: { id: string | null; name: string | null; version: string | null },

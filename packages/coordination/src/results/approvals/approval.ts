@@ -23,7 +23,7 @@ const Digest = z.string().meta({
   examples: ['sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08'],
 });
 
-/** A recorded state of the subject of an approval. */
+/** A recorded state of an approval's subject. */
 const ApprovalSubject = z
   .strictObject({
     taskVersion: z.int().nullable(),

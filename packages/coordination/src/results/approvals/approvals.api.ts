@@ -143,9 +143,9 @@ const cancel = endpoint({
   path: '/approvals/{id}:cancel',
   summary: 'Cancel a request for approval.',
   description:
-    'Opens a gate. A gate requested by another principal can be cancelled only by a person who may decide it. A request that a ' +
-    'task type, rule, process or verification declares can be cancelled by such a person, or by a person with ' +
-    '`claims.manage`. Cancelling again changes nothing.',
+    'Opens a gate. Only a person who may decide a gate can cancel one that another principal requested. A request ' +
+    'that a task type, rule, process or verification declares can be cancelled by such a person, or by a person ' +
+    'with `claims.manage`. Cancelling again changes nothing.',
   permission: 'approvals.manage',
   params,
   body: ApprovalCancellation,

@@ -9,7 +9,7 @@ const decided = z.strictObject({
   outcomeStatus: z.string().nullable(),
   decisionBy: Uuid,
   comment: z.string().nullable(),
-  /** The channel of the decide-only token. See docs/reference/access.md#tokens-for-one-decision. */
+  /** The channel that the decide-only token was sent through. See docs/reference/access.md#tokens-for-one-decision. */
   channel: z.string().nullable(),
   /** The decided subject; null for requests that predate recorded subjects. */
   subjectDigest: z.string().nullable(),

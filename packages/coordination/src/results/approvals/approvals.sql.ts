@@ -89,7 +89,7 @@ export function insertOutcome(outcome: {
       ${outcome.decisionEventId}, ${JSON.stringify(outcome.declared)}, ${JSON.stringify(outcome.values)})`;
 }
 
-/** A row of a list, without the documents of its subject. */
+/** A row in a list, without the documents of its subject. */
 export type ListedApprovalRow = Omit<ApprovalRow, 'subject' | 'requested_subject'>;
 
 const build = queryBuilder<{ approvals: ListedApprovalRow }>();

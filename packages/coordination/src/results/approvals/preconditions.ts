@@ -16,7 +16,7 @@ import type { Observable } from '../observations/observation.ts';
 import { findNewest } from '../observations/observations.ts';
 import { findPartiesOfApproval } from '../provers/provers.ts';
 
-/** A failed precondition, with the observation against which it was checked. */
+/** A failed precondition, with the observation that it was checked against. */
 interface Failure {
   cause:
     | 'unresolved_expression'

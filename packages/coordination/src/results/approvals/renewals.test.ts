@@ -9,7 +9,7 @@ import { outcomeTester } from '../../testing/results/outcomes.ts';
 import { evaluationsOf, makeRule, makeRuleWorker, observe, observed } from '../../testing/rules/rules.ts';
 
 /**
- * Tests attempts to bypass an approval: each change of the approved subject is requested again. See
+ * Tests attempts to bypass an approval: each change to the approved subject requires a new approval. See
  * docs/reference/trust.md#a-person-approves-what-they-saw.
  */
 let baton: TestCoordination;

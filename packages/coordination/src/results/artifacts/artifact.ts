@@ -6,7 +6,7 @@ import type { Tables } from '../../service/schema.ts';
 import { TaskRef } from '../../work/tasks/task-ref.ts';
 
 export const contentStates = ['none', 'stored', 'purged'] as const;
-/** Artifacts of these types prove findings of the core, and only the core records them. */
+/** Artifacts of these types record the core's own findings; only the core creates them. */
 export const coreTypes: readonly string[] = ['verification', 'skill_result'];
 
 /** A result: an immutable record, and optional bytes that can be purged. See docs/reference/artifacts.md. */
@@ -37,7 +37,7 @@ export const Artifact = z
   .meta({ id: 'Artifact' });
 export type Artifact = z.infer<typeof Artifact>;
 
-/** The body schema doesn't check even the type, so that the 422 `invalid_document` can name the defect. */
+/** The body schema doesn't even check the type, so that the 422 `invalid_document` can describe the error. */
 const document = z.unknown().meta({ type: 'object', 'x-maxBytes': documentBytesMax });
 
 export const NewArtifact = z

@@ -208,7 +208,7 @@ test('GET lists newest first in pages, by task, run, type and workspace', async 
   await refused(baton.admin.get(`/tasks?cursor=${first.nextCursor}`), 422, 'invalid_cursor');
 });
 
-test('the store refuses every change of a record, and its removal', async () => {
+test('the store refuses every change to a record, and its removal', async () => {
   const { id } = await done(create({}), 201);
   for (const statement of [
     sql`update artifacts set name = 'other' where id = ${id}`,

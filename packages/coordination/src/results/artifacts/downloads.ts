@@ -11,7 +11,7 @@ import { getArtifactRow } from './artifacts.ts';
 import { contentDisposition } from './disposition.ts';
 import { findReadableArtifact } from './readable-artifact.ts';
 
-/** Open bytes that are not sent yet. */
+/** An opened object whose bytes haven't been sent yet. */
 export interface OpenContent {
   readonly artifact: ArtifactRow;
   readonly forTaskId: string | null;

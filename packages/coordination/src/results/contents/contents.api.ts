@@ -8,7 +8,7 @@ export const contentsApi = [
     id: 'uploadArtifactContent',
     method: 'PUT',
     path: '/artifact-contents',
-    summary: 'Upload bytes, which an artifact then references by `contentRef`.',
+    summary: 'Upload bytes that an artifact can then reference with `contentRef`.',
     description:
       'The body is stored unchanged, with its Content-Type. Bytes that no artifact references are deleted some time ' +
       'after `expiresAt`.',

@@ -2,7 +2,7 @@ import { sql } from '@baton/kernel/database/sql';
 import type { ContentName } from '../content-store.ts';
 import type { UploadedContentRow } from './content.ts';
 
-/** A crash after this leaves a row for the sweep: every object has a row. */
+/** After a crash, the row remains for the sweep: every object has a row. */
 export function insertContent({ id, tenantId }: ContentName) {
   return sql`insert into artifact_contents (id, tenant_id) values (${id}, ${tenantId})`;
 }

@@ -17,7 +17,7 @@ type S3Settings = Pick<
   | 'CP_S3_READ_TIMEOUT_SECONDS'
 >;
 
-/** A request for an object of the bucket, or for the bucket itself. */
+/** A request for an object in the bucket, or for the bucket itself. */
 export interface S3Call {
   readonly method: 'GET' | 'HEAD' | 'PUT' | 'DELETE';
   /** Absent: the bucket. Letters, digits, `-` and `/` only. */
@@ -36,10 +36,11 @@ export interface S3Client {
   close(): void;
 }
 
-/** Connections of one process to the store. */
+/** The maximum number of connections per process to the store. */
 const connectionsMax = 64;
 /**
- * From the first byte of a request to the last of the response's headers; `streamMsMax` limits the reading of a body.
+ * From the first byte of a request to the last byte of the response's headers; `streamMsMax` limits how long a body may
+ * take.
  */
 const callMsMax = 600_000;
 const emptySha256 = createHash('sha256').digest('hex');
@@ -164,7 +165,7 @@ function answerTo(
 
 const refusalBytesMax = 16_384;
 
-/** Status and code of a refusal, for the log; other parts of the response may repeat the request. */
+/** The status and the code of a rejected request, for the log; other parts of the response may repeat the request. */
 async function refusalOf(answer: IncomingMessage): Promise<string> {
   let text = '';
   try {

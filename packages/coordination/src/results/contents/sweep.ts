@@ -41,7 +41,7 @@ export function deleteUnreferencedContents({ pool, log, contents }: Tools): Job 
   };
 }
 
-/** Processes a batch in one transaction; if that fails, each upload in its own. */
+/** Processes a batch in one transaction or, if that fails, each upload in its own. */
 async function forgetExpiredUploads(pool: Pool, putOff: PutOff): Promise<number> {
   const due = await pool.rows(findExpiredUploads(putOff.waiting(), batchMax));
   if (due.length === 0) return 0;

@@ -3,7 +3,7 @@ import { type ContentStore, ContentStoreFailed } from '../content-store.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 
-/** Maximum number of concurrent uploads and downloads of a process; each holds a file or a connection to the store. */
+/** Maximum number of concurrent uploads and downloads per process; each holds a file or a connection to the store. */
 const transfersMax = { all: 256, tenant: 96 };
 
 const limitOf = (subject: string, runningMax: number) =>

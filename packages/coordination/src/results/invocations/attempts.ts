@@ -13,10 +13,10 @@ import { type Ending, updateToFailed, updateToRetried, updateToSucceeded } from 
 import { type InvocationRow, keptOutputBytesMax, payloadBytesMax } from './invocation.ts';
 import { invocationFailed, invocationRetryScheduled, invocationSucceeded } from './invocations.events.ts';
 
-/** The end of an attempt of a call, which is locked. */
+/** How an attempt at a call ended; the call is locked. */
 
 /**
- * Accepts the output of an attempt. An output that violates the contract fails the call without a retry, since another
+ * Accepts an attempt's output. An output that violates the contract fails the call without a retry, since another
  * executor would not do better.
  * @throws Refusal `invalid_document` for an output that is not an object
  */
@@ -32,7 +32,7 @@ export async function takeOutput(
   return succeed(context, row, skill, output as JsonObject, cost);
 }
 
-/** The violation of the contract by an output: its size, or its schema. */
+/** How an output violates the contract: by its size, or by its schema. */
 function violationOf(skill: CallableSkill, output: unknown): InvocationError | undefined {
   const code = 'output_contract_violation';
   try {
@@ -155,7 +155,7 @@ function aboutOf(
   return { skillId, skill: eventText(name), version, attempt, taskId, runId };
 }
 
-/** Omits the details of the error, which may repeat the request. */
+/** Omits the error's details, which may repeat the request. */
 function shownError({ code, message }: InvocationError) {
   return { code, message: eventText(message) };
 }

@@ -122,7 +122,7 @@ export async function writeCall(context: Context, call: Call): Promise<Invocatio
   return row;
 }
 
-/** Size of the schemas in bytes; a compiled schema takes 20 times as much memory: 40 MB. */
+/** The total size of the schemas in bytes; a compiled schema takes 20 times as much memory: 40 MB. */
 const keptBytesMax = 2_097_152;
 const prepared = new BoundedCache<PreparedSchema>(keptBytesMax);
 

@@ -1,7 +1,7 @@
 import { part, sql } from '@baton/kernel/database/sql';
 import type { InvocationRow } from '../../leases/invocations/invocation-row.ts';
 
-/** The executor and the calls that it can execute; null means no restriction. */
+/** An executor, and the calls that it can execute; null means no restriction. */
 export interface ExecutorReach {
   principalId: string;
   protocols: readonly string[];
@@ -40,7 +40,9 @@ function isQueueInReach(reach: ExecutorReach) {
         and (${reach.audiences}::text[] is null or q.audience = '' or q.audience = any (${reach.audiences}::text[]))`;
 }
 
-/** Number of queue heads, in one queue and over all queues, among which an executor finds an unlocked one. */
+/**
+ * How many calls at the heads of queues, in one queue and in all, an executor tries in order to find an unlocked one.
+ */
 const headsOfQueueMax = 20;
 const headsMax = 100;
 

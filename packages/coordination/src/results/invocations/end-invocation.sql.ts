@@ -3,7 +3,7 @@ import type { JsonObject } from '@baton/values/wire';
 import type { InvocationError, InvocationRow } from '../../leases/invocations/invocation-row.ts';
 import type { QueuePosition } from '../../service/queue-walk.ts';
 
-/** A call that ends, and the approval whose outcome may wait for it. */
+/** A call that ends, and the approval whose outcome may be waiting for it. */
 export interface Ending {
   id: string;
   approvalId: string | null;
@@ -53,7 +53,7 @@ export function updateToFailed(
     returning *`;
 }
 
-/** Requeues a locked call, delayed by the retry policy of its contract. */
+/** Requeues a locked call with the delay of its contract's retry policy. */
 export function updateToRetried(tenantId: string, id: string, error: InvocationError) {
   return sql<InvocationRow>`
     update skill_invocations

@@ -41,7 +41,7 @@ import {
 import { invocationClaimed } from './invocations.events.ts';
 import { findInvocation } from './invocations.sql.ts';
 
-/** Number of calls that one claim examines; it cancels those that lost their basis. */
+/** The maximum number of calls that one claim examines; it cancels those that have lost their basis. */
 const looksMax = 20;
 
 /**

@@ -11,7 +11,7 @@ import {
 import type { InvocationRow } from './invocation.ts';
 
 const batchMax = 100;
-/** Number of expired leases that one claim ends. */
+/** The maximum number of expired leases that one claim ends. */
 const lapsedAtClaimMax = 20;
 
 /** Requeues or fails calls whose executors missed their heartbeats. See docs/reference/skills.md#leases. */

@@ -10,9 +10,12 @@ import { riskLevels, sideEffectKinds, skillProtocols } from '../../organisation/
 
 export type { InvocationRow };
 
-/** Size limit of the inputs and of the output of a call, as compact JSON in UTF-8. */
+/** The maximum size of a call's inputs, and of its output, as compact JSON in UTF-8. */
 export const payloadBytesMax = 262_144;
-/** Size limit of the copy of an output that violates the contract, and of one that an artifact repeats. */
+/**
+ * The maximum size of the stored copy of an output that violates the contract, and of an output that is copied into an
+ * artifact.
+ */
 export const keptOutputBytesMax = 65_536;
 
 const AuthorizationBasis = z.union([
@@ -22,7 +25,7 @@ const AuthorizationBasis = z.union([
 ]);
 const Cost = z.strictObject({ unit: z.string().min(1).max(50), amount: z.number().min(0) });
 
-/** A call of a skill: leased work with attempts. See docs/reference/skills.md#invocations. */
+/** A call to a skill: leased work with attempts. See docs/reference/skills.md#invocations. */
 export const SkillInvocation = z
   .strictObject({
     id: Uuid,
@@ -61,7 +64,7 @@ export const SkillInvocation = z
   .meta({ id: 'SkillInvocation' });
 export type SkillInvocation = z.infer<typeof SkillInvocation>;
 
-/** The body schema doesn't check even the type: the document checks have separate codes. */
+/** The body schema doesn't even check the type: the document checks have their own codes. */
 const payload = z.unknown().meta({ type: 'object', 'x-maxBytes': payloadBytesMax });
 const sessionId = Uuid.nullish();
 /** Accepts tokens that were never issued: they are refused as stale. */

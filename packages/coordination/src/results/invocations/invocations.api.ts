@@ -37,13 +37,13 @@ export const invocationsApi = [
     id: 'invokeSkill',
     method: 'POST',
     path: '/skills/{ref}:invoke',
-    summary: 'Request a call of a skill.',
+    summary: 'Request a call to a skill.',
     description:
-      'An executor claims the call from its queue. `idempotencyKey` identifies one call of the caller: repeating ' +
-      'the request with the same inputs returns that call with 200, even if the skill has changed. A run calls ' +
-      'the skills that its principal has, and a launched run those that its handle grants. A skill with ' +
-      '`external_write` needs an approved gate of the task (`approvalId`, once for each version) without an ' +
-      "outcome of its own, or a run of a task whose type's `execution` pins this version (once in a run). " +
+      "An executor claims the call from its queue. `idempotencyKey` identifies one of the caller's calls: repeating " +
+      'the request with the same inputs returns that call with 200, even if the skill has changed. A run calls the ' +
+      'skills that its principal has, and a launched run those that its handle grants. A skill with ' +
+      '`external_write` needs an approved gate of the task (`approvalId`, once for each version) without an outcome ' +
+      "of its own, or a run of a task whose type's `execution` pins this version (once in a run). " +
       '`requestedBy.kind` is then `principal` or `run`. Returns 429 `rate_limited` while too many calls of the ' +
       'tenant are pending.',
     permission: 'skills.invoke',
@@ -128,7 +128,7 @@ export const invocationsApi = [
     id: 'heartbeatSkillInvocation',
     method: 'POST',
     path: '/skill-invocations/{id}:heartbeat',
-    summary: 'Extend the lease of a call.',
+    summary: "Extend a call's lease.",
     description:
       'The lease ends at most twice the timeout of the contract plus 30 s after the start of the attempt.',
     permission: 'skills.execute',
@@ -161,9 +161,9 @@ export const invocationsApi = [
     id: 'failSkillInvocation',
     method: 'POST',
     path: '/skill-invocations/{id}:fail',
-    summary: 'Report that an attempt of a call failed.',
+    summary: 'Report that an attempt at a call failed.',
     description:
-      'A retryable failure is retried after the delay of the contract, up to its number of attempts.',
+      "A retryable failure is retried after the contract's delay, up to its maximum number of attempts.",
     permission: 'skills.execute',
     params: idParams,
     body: InvocationFailure,

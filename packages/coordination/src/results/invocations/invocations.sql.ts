@@ -107,7 +107,7 @@ export function findApprovalBasis(tenantId: string, approvalId: string, skillId:
     where a.id = ${approvalId} and a.tenant_id = ${tenantId}`;
 }
 
-/** The skill that the type of a run's task declares for its execution. */
+/** The skill that executes a run's task, as the task's type declares. */
 export function findExecutionBasis(
   tenantId: string,
   runId: string,

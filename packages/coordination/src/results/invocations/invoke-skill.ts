@@ -28,7 +28,7 @@ import {
 } from './invocations.sql.ts';
 
 /**
- * Requests a call of a skill, with the checks in the order of the reference. See docs/reference/skills.md#invoke.
+ * Requests a call to a skill; the checks run in the documented order. See docs/reference/skills.md#invoke.
  * @returns the call, and whether it is new: a key that identifies an existing call returns it
  */
 export async function invokeSkill(
@@ -154,7 +154,7 @@ async function requireTool(context: Context, run: LiveRunRow, skill: CallableSki
 
 const toolRefusals: readonly string[] = ['tool_not_authorized', 'child_grant_exceeded'];
 
-/** Counts the refusals of a tool. */
+/** Counts how often a tool was refused. */
 async function counted(context: Context, require: () => Promise<void>): Promise<void> {
   try {
     await require();

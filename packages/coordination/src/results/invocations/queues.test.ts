@@ -71,7 +71,7 @@ test('calls of other protocols, origins and audiences, and those that await a re
   const { invocation } = await done(executor.post('/skill-invocations:claim', asked));
   assert.equal(invocation.id, wanted.id);
   assert.equal((await executor.post('/skill-invocations:claim', asked)).status, 204);
-  // Another tenant without own rows reads none of them either.
+  // A different tenant, which has no rows of its own, doesn't read any of them either.
   const others = await pagesReadBy(
     baton.pool,
     lockNextPending(baton.otherTenantId, { ...reach, httpOrigins: null, audiences: null }),

@@ -78,7 +78,7 @@ export async function requestInvocation(context: Context, asked: InternalCall): 
   return fail('skill_not_invocable', { reason: 'disabled' });
 }
 
-/** The end of a call, or its current status. */
+/** How a call ended, or its current status. */
 export type InvocationEnd = Pick<
   SkillInvocation,
   'id' | 'skillId' | 'status' | 'output' | 'error' | 'artifactId'

@@ -14,7 +14,7 @@ import { namesOfBindings } from './call-rules.ts';
 import { updateQueueOf } from './claim-invocation.sql.ts';
 
 const batchMax = 50;
-/** Maximum number of calls of one subject that one transaction examines. */
+/** Maximum number of calls per subject that one transaction examines. */
 const callsMax = 200;
 
 /**

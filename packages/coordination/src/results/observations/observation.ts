@@ -3,7 +3,7 @@ import { Timestamp, Uuid } from '@baton/values/wire';
 import { documentBytesMax } from '../../service/documents.ts';
 import { TaskRef } from '../../work/tasks/task-ref.ts';
 
-/** Limits in the request schema; the limit of each field is stricter and has the code `observation_invalid`. */
+/** Limits in the request schema; each field's own limit is stricter and has the code `observation_invalid`. */
 const text = z.string().max(2000);
 
 const Entity = z.strictObject({
@@ -61,7 +61,7 @@ export const NewObservation = z
     sessionId: Uuid.nullish().meta({ description: 'A session of the caller.' }),
     source: text.nullish().meta({ description: 'Required with dedupKey and externalRef.' }),
     dedupKey: text.nullish().meta({
-      description: 'A repetition by the same author with the same source and key writes nothing.',
+      description: 'Recording it again with the same author, source and key writes nothing.',
     }),
     observedAt: z.string().max(100).nullish().meta({ description: 'RFC 3339 with an offset.' }),
     supersedes: Uuid.nullish().meta({ description: 'The event id of an earlier observation.' }),

@@ -10,8 +10,8 @@ export const observationsApi = [
     path: '/observations',
     summary: 'Publish a fact in the journal.',
     description:
-      'Observations are read through the journal. A reference to a task or a run also requires tasks.read. A ' +
-      'repetition with the same source and dedupKey by the same author returns 200 and writes nothing.',
+      'Observations are read through the journal. A reference to a task or a run also requires tasks.read. ' +
+      'Publishing the same `source` and `dedupKey` again as the same author returns 200 and writes nothing.',
     permission: 'observations.write',
     body: NewObservation,
     returns: { 201: RecordedObservation, 200: RecordedObservation },

@@ -38,7 +38,9 @@ export function findOwnSession(tenantId: string, principalId: string, sessionId:
 /** An observation, and whether it is from a prover; those from provers come first. */
 type FoundObservation = Pick<ObservationRow, 'id' | 'event_id'> & { is_proof: boolean };
 
-/** Number of newest observations that are examined, so that a flood from other sources costs a few milliseconds. */
+/**
+ * How many of the newest observations are examined, so that a flood from other sources costs only a few milliseconds.
+ */
 const candidatesMax = 1000;
 
 /**

@@ -36,7 +36,7 @@ export async function executeOutcome(context: Context, approvalId: string): Prom
   const { db, tenantId } = context;
   const asked = await db.row(findOutcome(tenantId, approvalId));
   if (asked === undefined) return 0;
-  // Principals are locked before tasks, tasks before approvals.
+  // Principals are locked before tasks, and tasks before approvals.
   const caller = await resolveSnapshot(context, asked.credential);
   const gateTask = await getTask(context, { id: asked.task_id, number: null });
   const taskIds = new Set([gateTask.id, ...(await targetsOf(context, asked, gateTask))]);

@@ -16,7 +16,7 @@ import type { Subject } from './decision-actions.ts';
 
 type ActionError = NonNullable<ActionResult['error']>;
 
-/** The state of an outcome's call. */
+/** The state of a call that an outcome requested. */
 export type CallStep =
   | { is: 'done'; result: ActionResult }
   | { is: 'waiting'; result: ActionResult; error: ActionError }

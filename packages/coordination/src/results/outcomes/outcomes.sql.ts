@@ -67,7 +67,7 @@ export function hasRejectedRenewal(tenantId: string, approvalId: string) {
 export interface OutcomeProgress {
   status: 'pending' | 'deferred' | 'executed' | 'failed';
   actions: readonly ActionResult[];
-  /** Whether this counts as an attempt; a check of a claim that is still live does not. */
+  /** Whether this counts as an attempt; checking whether a claim is still live does not. */
   isAttempt: boolean;
   /** Consecutive unexpected failures. */
   failures: number;

@@ -15,7 +15,7 @@ export interface EvaluatedAttempt {
   rules: TypeRules;
   /** The checks of the attempt, and those added to the task meanwhile. */
   checks: AttemptCheck[];
-  /** The results of the first checks. */
+  /** The results of the checks so far. */
   results: CheckResult[];
 }
 
@@ -49,7 +49,7 @@ export interface CheckEvaluation {
   attempt: JudgedAttemptRow;
   task: TaskRow;
   check: AttemptCheck;
-  /** All checks of the attempt, and the results of the first of them. */
+  /** All checks of the attempt, and the results so far. */
   checks: readonly AttemptCheck[];
   results: readonly CheckResult[];
   /** The context of the requester of the completion, in which approvals are requested and skills called. */
@@ -60,7 +60,7 @@ export interface CheckEvaluation {
   hasWaited: boolean;
 }
 
-/** The effect of a person's decision, or of a pending request, on its check. */
+/** What a person's decision, or a pending request, means for its check. */
 export function resultOfApproval({
   id: approvalId,
   status,

@@ -33,7 +33,7 @@ export const checkEvaluators: Record<AttemptCheck['kind'], CheckEvaluator> = {
   },
 };
 
-/** Passes if the task has an artifact of the type that was not superseded and whose content and media type match. */
+/** Passes if the task has an artifact of this type that wasn't superseded and whose content and media type match. */
 async function evaluateArtifact(
   { db, tenantId }: Context,
   { task, check }: CheckEvaluation,

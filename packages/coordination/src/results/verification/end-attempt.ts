@@ -72,7 +72,7 @@ export async function failAttempt(
 }
 
 /**
- * The first reachable blocked status, if the task should be blocked; otherwise the release status, or the current one.
+ * The first reachable blocked status if the task should be blocked; otherwise the release status, or the current one.
  */
 function statusAfterFailure(
   { lifecycle }: TypeRules,

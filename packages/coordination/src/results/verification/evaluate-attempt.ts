@@ -27,7 +27,7 @@ import {
   updateNextLook,
 } from './verifications.sql.ts';
 
-/** Maximum number of checks of an attempt, including those added later; more indicate a faulty client. */
+/** Maximum number of checks per attempt, including those added later; exceeding it indicates a faulty client. */
 const checksMax = 300;
 /**
  * A decision wakes the attempt that waits for it, so polls can be rare: 100,000 attempts that wait for people, each

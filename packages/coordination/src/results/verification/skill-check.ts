@@ -24,7 +24,7 @@ import { type CheckEvaluation, type CheckOutcome, resultOfApproval } from './che
 import { findNewestOfCheck } from './verifications.sql.ts';
 
 /**
- * Verifies a check by a skill: calls it once for the attempt and compares its output. See
+ * Evaluates a check with a skill: calls it once per attempt and compares the output. See
  * docs/reference/completion.md#checks.
  */
 

@@ -15,14 +15,14 @@ import type {
 
 const build = queryBuilder<{ verifications: AttemptRow }>();
 
-/** The attempt number increases over time, and is part of the index of the task's attempts. */
+/** The attempt number only increases, and is part of the index on the task's attempts. */
 const newestFirst: ListOrder<ListedAttemptRow> = {
   cursor: 'verifications',
   columns: { attempt: 'integer' },
   direction: 'desc',
 };
 
-/** Maximum length of a description in a list: a page may have 200 attempts with 132 checks and more. */
+/** Maximum length of a description in a list: a page may have 200 attempts, each with 132 checks or more. */
 const descriptionCharactersMax = 200;
 
 /** The checks for a list, without their specs of up to 16 KiB each. */
@@ -152,7 +152,7 @@ export function findNewestOfCheck(tenantId: string, { id, task_id }: AttemptOfTa
     order by created_at desc, id desc limit 1`;
 }
 
-/** The newest approval of each check of an attempt that was not approved. */
+/** The newest approval for each check of an attempt, if it was not approved. */
 export function findRefusedChecks(tenantId: string, { id, task_id }: AttemptOfTask) {
   return sql<ApprovalRow>`
     select a.* from (
@@ -205,7 +205,7 @@ export interface OutputRow {
   has_content: boolean;
 }
 
-/** The newest artifacts of a type of a task, without superseded ones. */
+/** A task's newest artifacts of a type, without superseded ones. */
 export function findOutputs(tenantId: string, taskId: string, type: string, rowsMax: number) {
   return sql<OutputRow>`
     select a.id, case when a.content_state = 'stored' then a.media_type when a.content is not null then 'application/json' end

@@ -37,7 +37,7 @@ export const workReconciled = defineEvent(
   }),
 );
 
-/** The fields that both events share. */
+/** The fields that the two events share. */
 export function workHeadOf(
   { rule, evaluationId, evidence }: Acting,
   task: { id: string; publicId: string },

@@ -42,7 +42,7 @@ export function recordAct(tenantId: string, taskId: string, chainDepth: number) 
     on conflict (task_id) do update set chain_depth = excluded.chain_depth, touched_at = excluded.touched_at`;
 }
 
-/** The length of the chain that a cause on this task continues: only actions within the last `linkSecondsMax` count. */
+/** The length of the chain that a cause on this task continues; only actions within the last `linkSecondsMax` count. */
 export function findChainDepth(tenantId: string, taskId: string, occurredAt: string, linkSecondsMax: number) {
   return sql<{ chain_depth: number }>`
     select chain_depth from rule_touched_tasks

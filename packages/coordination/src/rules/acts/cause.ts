@@ -15,7 +15,7 @@ import { readsRoot } from '../documents/warnings.ts';
 export interface Cause {
   readonly trigger: RuleTriggerRoot;
   readonly payload: JsonObject;
-  /** The task that the cause concerns. */
+  /** The task that the cause is about. */
   readonly taskId: string | null;
   /** The workspace and goal that new tasks inherit. */
   readonly workspaceId: string | null;
@@ -71,7 +71,7 @@ function uuidOf(value: Json | undefined): string | null {
     : null;
 }
 
-/** The cause as evidence for the resulting tasks. */
+/** The cause, as evidence for the resulting tasks. */
 export function evidenceOf({ trigger }: Cause): Evidence[] {
   const { eventId, entityId, entityType, ref } = trigger;
   if (trigger.kind === 'observation' && entityId !== null)
@@ -110,7 +110,7 @@ export function isCausedBy(
   return wanted.actorId === undefined || wanted.actorId === actorId;
 }
 
-/** The roots that the condition and the templates read. */
+/** The roots that the condition and the templates can read. */
 export type RuleRoots = { [root: string]: Json };
 
 /**

@@ -2,7 +2,7 @@ import type { Context } from '../context.ts';
 import { findChainDepth, recordAct } from './acts.sql.ts';
 import type { Cause } from './cause.ts';
 
-/** A cause that follows a rule's last action on the task after more than this time starts a new chain. */
+/** A cause that occurs more than this long after a rule's last action on the task starts a new chain. */
 const linkSecondsMax = 60;
 
 /**
@@ -16,7 +16,7 @@ export async function findChain({ db, tenantId }: Context, { taskId, trigger }: 
   return (last?.chain_depth ?? 0) + 1;
 }
 
-/** Records the length of the chain that led to a change of a task; its consequences continue the chain. */
+/** Records the length of the chain that led to a change to a task; whatever that change causes continues the chain. */
 export async function recordChain({ db, tenantId }: Context, taskId: string, links: number): Promise<void> {
   await db.run(recordAct(tenantId, taskId, links));
 }

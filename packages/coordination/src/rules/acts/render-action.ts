@@ -19,7 +19,7 @@ import { isTemplate, renderDocument, renderText, renderValue } from '../document
 import type { Cause, RuleRoots } from './cause.ts';
 import { refuseAct } from './work-item.ts';
 
-/** Limit of a text in custom fields that mixes a placeholder with other text. */
+/** The maximum length of a text in custom fields that mixes a placeholder with other text. */
 const fieldCharactersMax = 2000;
 const wordCharactersMax = 500;
 /**
@@ -123,13 +123,13 @@ export function renderTaskType({ taskType = '', taskTypes = [] }: RuleAction, ro
   return taskTypes.includes(rendered) ? rendered : refuseAct('task_type_not_allowed');
 }
 
-/** @throws ActRefused `invalid_work` for values that a task can't have */
+/** @throws ActRefused `invalid_work` for values that are invalid for a task */
 export function newTaskOf(request: object): NewTask {
   const parsed = NewTask.safeParse(request);
   return parsed.success ? parsed.data : refuseAct('invalid_work');
 }
 
-/** The tasks in a relation: a string, a list of strings, or a placeholder for either. @throws ActRefused */
+/** The tasks of a relation, given as a string, a list of strings, or a placeholder for either. @throws ActRefused */
 export function renderRefs(
   named: string | readonly string[] | undefined,
   roots: RuleRoots,

@@ -65,7 +65,7 @@ export const skippedFor = (reason: string, item: Partial<WorkItem> = {}): WorkIt
 /** The code of a closing action on a claimed task: the evaluation waits until the claim ends. */
 export const waitingReason = 'task_claimed';
 
-/** The reason why an item can't be done, in cases without an API error code. */
+/** Why an item can't be done, in cases that have no API error code. */
 export class ActRefused extends Error {
   readonly code: string;
 
@@ -127,7 +127,10 @@ export function requirePermission({ caller }: Context, permission: Permission): 
   if (!holds(caller.permissions, permission)) fail('permission_denied', { required: [permission] });
 }
 
-/** @throws Refusal `permission_denied`: or not on this task, which external authorization decides separately */
+/**
+ * @throws Refusal `permission_denied`, also if the authority lacks the permission on this task only, which external
+ * authorization decides separately
+ */
 export function requireOnTask({ caller }: Context, permission: Permission, taskId: string): void {
   if (permittedIds(caller.permissions, permission, 'task', [taskId]).length === 0)
     fail('permission_denied', { required: [permission], resource: `task:${taskId}` });

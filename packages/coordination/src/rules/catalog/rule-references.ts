@@ -11,7 +11,7 @@ import { isTemplate } from '../documents/template.ts';
 import { fail } from '../errors.ts';
 import { findRoleId } from '../role-names.ts';
 
-/** The workspace of a rule, and the identity as which it acts. */
+/** The workspace of a rule, and the identity that it acts as. */
 export interface RulePlace {
   readonly workspaceId: string | null;
   readonly goalId: string | null;
@@ -37,7 +37,8 @@ interface RuleLookUp {
 
 /**
  * Resolves the references of a rule, in the order of docs/reference/rules.md#operations. An agent without an identity
- * is accepted; until one is linked, its actions are refused. @returns the key of the agent as which the rule acts
+ * is accepted; until one is linked, its actions are refused.
+ * @returns the key of the agent that the rule acts as
  * @throws Refusal `not_found`, `workspace_archived`, `goal_abandoned`, `unknown_agent`, `unknown_task_type`,
  * `unknown_role`, `unknown_skill`, `rule_skill_side_effects`, `invalid_acceptance_spec`, `invalid_rule`,
  * `permission_escalation`

@@ -52,12 +52,12 @@ export const RuleVersionPage = pageOf(Rule);
 export const WrittenRule = Rule.extend({ warnings: z.array(RuleWarning) }).meta({ id: 'WrittenRule' });
 export type WrittenRule = z.infer<typeof WrittenRule>;
 
-/** Documents whose type the body schema doesn't check, so that the 422 can describe the defect. */
+/** Documents whose type the body schema doesn't check, so that the 422 can describe the error. */
 const document = (form: z.ZodType) =>
   z.unknown().meta(z.toJSONSchema(form, { io: 'input', unrepresentable: 'any' }) as Record<string, unknown>);
 const trigger = document(RuleTrigger);
 const action = document(RuleAction);
-/** Above the limit of a condition, because a condition that is too long has a separate code. */
+/** Above the limit for a condition, because a condition that is too long has its own code. */
 const condition = z.unknown().meta({
   'x-maxBytes': documentBytesMax,
   description: 'true, false or an object of one operator; null is true.',

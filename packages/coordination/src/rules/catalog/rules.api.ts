@@ -143,7 +143,7 @@ export const rulesApi = [
     id: 'enableRule',
     method: 'POST',
     path: '/rules/{id}:enable',
-    summary: 'Enable a work rule with the permissions of the caller.',
+    summary: "Enable a work rule with the caller's permissions.",
     permission: 'rules.write',
     params: idParams,
     returns: { 200: Rule },

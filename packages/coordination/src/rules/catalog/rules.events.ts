@@ -17,7 +17,7 @@ const summary = {
   action: z.strictObject({ kind: z.enum(actionKinds), taskType: z.string().nullable() }),
 };
 
-/** The part of a rule that events contain: no templates and no condition. */
+/** The part of a rule that events contain, without templates and condition. */
 export function ruleSummaryOf(rule: Rule) {
   const { id: ruleId, key, version, status, workspaceId, goalId, trigger, interpretation, action } = rule;
   return {

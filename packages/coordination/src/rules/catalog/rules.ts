@@ -75,7 +75,7 @@ export async function createRule(context: Context, request: RuleRequest): Promis
 export interface CheckedRule {
   readonly documents: RuleDocuments;
   readonly warnings: RuleWarning[];
-  /** The key of the agent as which the rule acts. */
+  /** The key of the agent that the rule acts as. */
   readonly identityAgent: string | null;
 }
 
@@ -147,7 +147,7 @@ const needed: readonly Permission[] = [
 ];
 
 /**
- * The principal on whose behalf a rule will act, and the upper bound of its permissions, including those that its skill
+ * The principal that a rule will act for, and the upper bound of its permissions, including those that its skill
  * requires.
  * @param narrowedBy the result of `requireStanding`
  */

@@ -25,9 +25,9 @@ export const actionKinds = [
   'request_decision',
 ] as const;
 export type ActionKind = (typeof actionKinds)[number];
-/** The kinds that create a task. */
+/** The kinds of actions that create a task. */
 export const creatingKinds: readonly ActionKind[] = ['ensure_work', 'request_decision'];
-/** The kinds that close a task. */
+/** The kinds of actions that close a task. */
 export const closingKinds: readonly ActionKind[] = ['cancel_work', 'complete_work'];
 
 const short = z.string().min(1).max(500);
@@ -104,7 +104,7 @@ export function rootsOfAction(
 }
 
 /**
- * Parses an action, as far as it can be validated without the store.
+ * Parses an action, and validates what can be validated without the store.
  * @throws Refusal `invalid_rule_action` with the field, and `cause` for a fault of acceptance; those of documents
  */
 export function parseAction(sent: unknown, trigger: RuleTrigger, hasInterpretation: boolean): RuleAction {

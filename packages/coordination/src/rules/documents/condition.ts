@@ -10,7 +10,7 @@ export const conditionRoots = ['trigger', 'payload', 'goal', 'task'];
 /** The limits of rules' conditions (docs/reference/rules.md#condition). */
 export const conditionBounds = (roots: readonly string[]) => ({ levelsMax, roots });
 
-/** @param sent undefined and null are `true` @throws Refusal `invalid_rule_condition` */
+/** @param sent undefined and null count as `true` @throws Refusal `invalid_rule_condition` */
 export function parseCondition(sent: unknown): Json {
   if (sent == null) return true;
   const condition = sent as Json;

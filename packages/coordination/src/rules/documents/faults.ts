@@ -2,10 +2,10 @@ import type { z } from 'zod';
 import { checkDocument } from '../../service/documents.ts';
 import { type ErrorCode, fail } from '../errors.ts';
 
-/** The maximum number of faults of a document that a refusal lists (docs/reference/rules.md#documents). */
+/** The maximum number of faults in a document that a refusal lists (docs/reference/rules.md#documents). */
 const faultsMax = 20;
 
-/** The problem, with its path in the document: `action.fields.title`. */
+/** The problem and its path in the document: `action.fields.title`. */
 export interface Fault {
   readonly field: string;
   readonly message: string;
@@ -18,7 +18,7 @@ export function refuseFaults(code: ErrorCode, faults: readonly Fault[]): void {
 }
 
 /**
- * Parses a document of a rule by its schema.
+ * Parses one of a rule's documents by its schema.
  * @throws Refusal `code`; `payload_too_large`, `payload_too_deep`, `invalid_document`
  */
 export function parseRuleDocument<Schema extends z.ZodType>(

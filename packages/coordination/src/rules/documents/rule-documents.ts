@@ -8,7 +8,7 @@ import { parseInterpretation, type RuleInterpretation } from './interpretation.t
 import { textsIn } from './template.ts';
 import { AgentKey, parseTrigger, type RuleTrigger } from './trigger.ts';
 
-/** The identity as which a rule acts, instead of the principal who enabled it. */
+/** The identity that a rule acts as, instead of the principal who enabled it. */
 export const RuleIdentity = z.strictObject({ agent: AgentKey }).meta({ id: 'RuleIdentity' });
 
 /** The documents of a rule, as sent by the client. */
@@ -53,7 +53,7 @@ function refuseSecrets(document: Json, field: string): void {
 }
 
 /**
- * The key of the agent as which a rule acts; null without an identity.
+ * The key of the agent that a rule acts as; null without an identity.
  * @throws Refusal `invalid_rule`, those of documents
  */
 export function parseIdentity(sent: unknown): string | null {

@@ -69,9 +69,9 @@ function cut(text: string, charactersMax: number): string {
 
 /** Limits of a rendered document. */
 export interface RenderRoom {
-  /** Limit of a text that mixes a placeholder with other text. */
+  /** The maximum length of a text that mixes a placeholder with other text. */
   readonly charactersMax: number;
-  /** Limit of all values together, as JSON; each rendered value reduces it. */
+  /** The maximum length of all values together, as JSON; each rendered value reduces it. */
   charactersLeft: number;
 }
 

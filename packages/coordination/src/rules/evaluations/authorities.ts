@@ -15,7 +15,7 @@ import type { Context } from '../context.ts';
 /** Another principal wrote or enabled a rule after its authority was locked: the transaction must restart. */
 export class AuthorityChanged extends Error {}
 
-/** The principals on whose behalf rules act. */
+/** The principals that rules act for. */
 export interface Authorities {
   /**
    * Undefined if that principal or credential is no longer active. If external authorization decides permissions, it is
@@ -95,7 +95,7 @@ export function limitSight(
   return kind === 'human' ? { ...agent, seesAs: principalId } : agent;
 }
 
-/** The context of an agent as which a rule would act, for reads only; undefined if the agent can't act. */
+/** A read-only context of the agent that a rule would act as; undefined if the agent can't act. */
 export async function findActingAgent(
   context: Context,
   agentKey: string,

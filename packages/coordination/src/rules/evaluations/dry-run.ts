@@ -130,7 +130,7 @@ async function dryRunRule(context: Context, request: RuleDryRun): Promise<DryRun
 }
 
 /**
- * The identity as which the rule would act: the caller, or its agent with the caller's visibility. Undefined if that
+ * The identity that the rule would act as: the caller, or its agent with the caller's visibility. Undefined if that
  * agent can't act.
  */
 async function contextOf(context: Context, { identity_agent: key, workspace_id: place }: RuleRow) {

@@ -56,7 +56,7 @@ export function findRuleOfEvaluation(tenantId: string, id: string) {
   return sql<RuleRow>`select * from rules where id = ${id} and tenant_id = ${tenantId}`;
 }
 
-/** Takes the due time of a schedule and sets the next one in the future: missed times are skipped. */
+/** Consumes the due time of a schedule and sets the next one in the future: missed times are skipped. */
 export function takeSlot(tenantId: string, ruleId: string, everySeconds: number) {
   return sql<{ slot_seconds: number }>`
     with due as (

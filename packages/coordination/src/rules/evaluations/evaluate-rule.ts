@@ -160,7 +160,7 @@ export async function actOnItems(
   const work = [...before];
   for (const [index, item] of items.entries()) {
     if (index > 0 && performance.now() > acting.untilMs) return leave(cause, items.slice(index), work);
-    // The items that an earlier turn has processed come first.
+    // The items that an earlier turn has processed are first.
     const itemNumber = rule.action.forEach === undefined ? null : before.length + index + 1;
     work.push(await attemptAct({ ...acting, itemNumber }, actionHandlers[rule.action.kind], item));
   }

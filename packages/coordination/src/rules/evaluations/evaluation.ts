@@ -85,7 +85,7 @@ export interface Finding {
 /** The reason why an evaluation is not pending. */
 export const waitingLimit = 'rule_waiting_limit';
 
-/** The evaluation failed. @param result of the items before the failure */
+/** The evaluation failed. @param result the results of the items before the failure */
 export function failed(code: string, details: JsonObject, result: EvaluationResult = {}): Finding {
   const known = errors[code as ErrorCode] as { when: string } | undefined;
   const message = known?.when ?? messages[code] ?? code;

@@ -95,7 +95,7 @@ export function updatePendingToDue(tenantId: string, ended: readonly string[]) {
     from free where e.id = free.id`;
 }
 
-/** Whether the pending evaluations of the rule or the tenant, without this one, have reached their limit. */
+/** Whether the rule or the tenant, not counting this evaluation, has reached the limit of pending evaluations. */
 export function isPendingFull(
   tenantId: string,
   ruleId: string,

@@ -202,7 +202,7 @@ test('the end of a claim immediately makes evaluations that wait for it due', as
   assert.equal((await only(rule.id)).status, 'matched');
 });
 
-test('the number of pending evaluations per rule and per tenant is limited; further ones fail', async () => {
+test('the number of pending evaluations per rule and per tenant is limited; any beyond that fail', async () => {
   const few = makeRuleWorker(baton, { CP_RULES_WAITING_MAX: '1' });
   const executor: Actor = await baton.actor();
   const type = kind();

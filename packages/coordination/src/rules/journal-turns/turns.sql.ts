@@ -1,7 +1,7 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { JournalPosition } from '../../ledger/journal/cursor.ts';
 
-/** The position of a reader in a tenant's journal, and its number of failures at the next event. */
+/** A reader's position in a tenant's journal, and how often it has failed at the next event. */
 export interface TurnRow extends JournalPosition {
   failure_count: number;
   parked_event_id: string | null;
@@ -74,7 +74,7 @@ export function updateFailedTurn(
 
 /**
  * Creates a cursor for the tenant at the current end of its journal, and locks it until the commit, so that the worker
- * does not delete it meanwhile. Of two concurrent commands, the second waits here.
+ * does not delete it in the meantime. Of two concurrent commands, the second waits here.
  */
 export function upsertCursor(tenantId: string, consumer: string) {
   return sql`

@@ -19,7 +19,7 @@ export type { TurnRow };
 
 const backoffSecondsMax = 60;
 
-/** Events of the journal, and the position after them. */
+/** Events from the journal, and the position after them. */
 export interface EventPage {
   readonly rows: readonly EventRow[];
   readonly end: JournalPosition;

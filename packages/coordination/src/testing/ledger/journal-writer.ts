@@ -32,8 +32,8 @@ export async function writeEvents(
   return whole.map(({ id }) => id);
 }
 
-/** Longer than any transaction of another test file; only a failing test reaches this timeout. */
-const stableMsMax = 120_000;
+/** Longer than any transaction in another test file; only a failing test reaches this timeout. */
+export const journalWaitMsMax = 120_000;
 
 /**
  * Waits until every committed event is visible: other databases of the cluster have transactions too.
@@ -44,10 +44,10 @@ export async function journalIsStable(db: Db): Promise<void> {
     db.row<{ held: boolean }>(
       sql`select exists (select from events where position >= (select journal_horizon())) as held`,
     );
-  for (const deadline = performance.now() + stableMsMax; (await heldBack())?.held; await sleep(10))
+  for (const deadline = performance.now() + journalWaitMsMax; (await heldBack())?.held; await sleep(10))
     if (performance.now() > deadline)
       throw new Error(
-        `events remain hidden after ${stableMsMax} ms, held back by ${JSON.stringify(await db.row(oldestTransaction))}`,
+        `events remain hidden after ${journalWaitMsMax} ms, held back by ${JSON.stringify(await db.row(oldestTransaction))}`,
       );
 }
 

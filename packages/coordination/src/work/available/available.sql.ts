@@ -70,7 +70,7 @@ export const beginning = [-1, '-infinity', '00000000-0000-0000-0000-000000000000
 
 /**
  * The claimable work of a page, plus one task if more follow, except for searches in a workspace (work-within.ts).
- * Ordered by priority, then age. The queue is read by one index, per set of requirements that the caller meets, so
+ * Ordered by priority, then age. The queue is read through one index, per set of requirements that the caller meets, so
  * tasks that only others can claim cost nothing.
  */
 export function findWork(search: WorkSearch, slice: Slice): Statement<TaskRow> {
@@ -84,7 +84,7 @@ export function findWork(search: WorkSearch, slice: Slice): Statement<TaskRow> {
     order by f.priority, f.at, f.task_id`);
 }
 
-/** The slice of a page plus one row. @throws Refusal `invalid_cursor` */
+/** The rows of a page, plus one. @throws Refusal `invalid_cursor` */
 export function sliceOfPage(page: Page, order = mostUrgentFirst): Slice {
   const start = startOf(order, page) ?? beginning;
   const free = fragment`(t.active_claim_id is null or t.lease_expires_at <= now() or (
@@ -101,7 +101,7 @@ export interface NextTaskRow {
 }
 
 /**
- * The first tasks of the queue by turn, or by age if the search has a scope, including claimed ones. Not for a
+ * The first tasks in the queue by turn, or by age if the search has a scope, including claimed ones. Not for a
  * workspace scope.
  */
 export function findNextTasks(search: WorkSearch, rowsMax: number): Statement<NextTaskRow> {
@@ -120,7 +120,7 @@ export const isHeld = fragment<boolean>`t.active_claim_id is not null and t.leas
         select s.status = 'active' and s.expires_at > clock_timestamp()
         from claims c join sessions s on s.id = c.session_id where c.id = t.active_claim_id), false)`;
 
-/** A row of the queue with its position. */
+/** A row in the queue, with its position. */
 export interface QueueRow {
   readonly task_id: string;
   readonly set_id: string;
@@ -129,7 +129,7 @@ export interface QueueRow {
 }
 
 /**
- * Locks the rows of the first unassigned tasks of the queue by turn, and skips those locked by rivals. This covers the
+ * Locks the rows of the first unassigned tasks in the queue, by turn, and skips those locked by rivals. This covers the
  * common case: one set of requirements has all tasks that the caller can claim, none is the caller's own, no task's
  * claim is dead, and none has just become due. Otherwise returns no row. A plain search finds the same rows as its
  * rivals: of 16 agents, the last would read 15 times as many rows as it needs.
@@ -204,7 +204,7 @@ export function setsOf({
     : fragment`select ${fulfilled} as id`;
 }
 
-/** The common table `found`: rows of the queue, and tasks without an up-to-date row. */
+/** The common table `found`: rows in the queue, and tasks without an up-to-date row. */
 function candidates(search: WorkSearch, slice: Slice): Fragment {
   const { rowsMax } = slice;
   return fragment`

@@ -5,7 +5,7 @@ export function queueDueTasks(tasksMax: number) {
   return sql<{ moved: number }>`select queue_due_tasks(${tasksMax}) as moved`;
 }
 
-/** Recomputes the start of a batch of tasks whose workspaces have another time zone. Returns 0 if none is due. */
+/** Recomputes the start of a batch of tasks whose workspaces now have another time zone. Returns 0 if none is due. */
 export function settleZones(tasksMax: number) {
   return sql<{ settled: number }>`select settle_zones(${tasksMax}) as settled`;
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/http/service';
 import { Timestamp } from '@baton/values/wire';
 
-/** The pause of a task was ended. `availableAt` is the start of the task, if it is in the future. */
+/** A task's pause was ended. `availableAt` is the task's start, if that is in the future. */
 export const taskMadeAvailable = defineEvent(
   'task.made_available',
   'task',

@@ -8,9 +8,9 @@ import { taskMadeAvailable } from './make-available.events.ts';
 import { updateTaskToAvailable } from './make-available.sql.ts';
 
 /**
- * Ends the pause of a task after failed attempts and resets their count. Its start and its status don't change. Without
- * a pause, nothing changes. Limited to the addressee, because other callers could otherwise prevent the task of a
- * process step from ever being blocked.
+ * Ends a task's pause after failed attempts and resets the count of failures. Its start and its status don't change.
+ * Without a pause, nothing changes. Limited to the addressee, because other callers could otherwise prevent the task of
+ * a process step from ever being blocked.
  * @throws Refusal `not_found`, `not_eligible`
  */
 export async function makeTaskAvailable(context: Context, ref: TaskRef): Promise<Task> {

@@ -6,9 +6,8 @@ import { settleOffers } from './offers.sql.ts';
 const tasksMax = 500;
 
 /**
- * Adds tasks to the queue of work, and removes them, after a project was archived, restored or created, or a workspace
- * was moved between projects. The workspace is recorded in the transaction of that change and deleted with its last
- * batch.
+ * Adds tasks to the work queue, and removes them, after a project was archived, restored or created, or a workspace was
+ * moved between projects. The workspace is recorded in the transaction of that change and deleted with its last batch.
  */
 export function synchronizeWorkQueue({ pool }: JobTools<Context>): Job {
   return {

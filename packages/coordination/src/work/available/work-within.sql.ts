@@ -22,13 +22,13 @@ import { compileStatement, type Fragment } from './compile-statement.ts';
  */
 const rememberedMax = 2000;
 
-/** The bounds of one search in a scope of workspaces. */
+/** The limits of one search in a scope of workspaces. */
 export interface Reach {
   /** Up to this many workspaces are searched one by one. For a larger scope, the tenant's queue is scanned. */
   readonly workspacesMax: number;
-  /** The number of rows per workspace and set of requirements. */
+  /** How many rows are read per workspace and set of requirements. */
   readonly rowsOfPlace: number;
-  /** The number of rows of the tenant's queue, for each set of requirements. */
+  /** How many rows of the tenant's queue are read, for each set of requirements. */
   readonly rowsPassed: number;
 }
 
@@ -41,7 +41,8 @@ export interface FoundRow extends NextTaskRow {
 
 /**
  * The first tasks of a search in a scope of workspaces, within its bounds. Rows of the queue are read first, and their
- * tasks only until enough are found. Everything after the end of a cut part is excluded, even if another part found it.
+ * tasks only until enough are found. Everything after the end of a truncated part is excluded, even if another part
+ * found it.
  */
 export function findWorkWithin(
   search: WorkSearch & { readonly workspace: WorkspaceScope },

@@ -23,7 +23,7 @@ const growth = 4;
 /** Searching a workspace takes as long as scanning this many rows. */
 const rowsPerWorkspace = 10;
 
-/** The work of a page in the order of the queue, plus one task if more follow. */
+/** A page of work in the order of the queue, plus one task if more follow. */
 export async function readWorkWithin(
   context: Context,
   search: ScopedSearch,
@@ -33,7 +33,7 @@ export async function readWorkWithin(
   return ids.length === 0 ? [] : context.db.rows(findTasksInOrder(context.tenantId, ids));
 }
 
-/** The first candidates of a scope, by age, and stale queue rows. */
+/** The first candidates in a scope, by age, and stale queue rows. */
 export function findNextWithin(
   context: Context,
   search: ScopedSearch,

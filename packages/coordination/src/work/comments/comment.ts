@@ -26,7 +26,7 @@ export const TaskComment = z
   .meta({ id: 'TaskComment' });
 export type TaskComment = z.infer<typeof TaskComment>;
 
-/** A text that an edit replaced, with its author and time. */
+/** A text that an edit replaced, with the author and the time of that text. */
 export const TaskCommentRevision = z
   .strictObject({
     id: Uuid,

@@ -78,7 +78,7 @@ export const commentsApi = [
     id: 'listTaskCommentRevisions',
     method: 'GET',
     path: '/tasks/{ref}/comments/{id}/revisions',
-    summary: 'List the texts that edits of a comment replaced, oldest first.',
+    summary: 'List the earlier texts of a comment, oldest first.',
     permission: 'tasks.read',
     params: commentParams,
     paging: true,

@@ -30,7 +30,8 @@ export interface Subject {
 }
 
 /**
- * The tasks of the run and of the artifact that a comment refers to, if the viewer can see them; null for unrestricted.
+ * The tasks of the run and of the artifact that a comment refers to, if the viewer can see them.
+ * @param viewerId null for a viewer who sees everything
  */
 export function findSubject(
   tenantId: string,

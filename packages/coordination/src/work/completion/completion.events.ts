@@ -20,7 +20,7 @@ export const completionWorkFailed = defineEvent(
   executed.extend({ failedAction: ActionSummary }),
 );
 
-/** The completion events that an endpoint may emit. */
+/** The events that an endpoint that completes tasks may emit. */
 export const completionEvents = [
   taskCompleted,
   completionWorkExecuted,

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@baton/values/wire';
 
-/** A failure of a declared action for which no API call would be refused. */
+/** A failure of a declared action that has no equivalent refusal in the API. */
 export class ActionFault extends Error {
   readonly code: string;
   readonly details: JsonObject;

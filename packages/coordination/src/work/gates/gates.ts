@@ -20,7 +20,7 @@ export type { ApprovalRow } from './gates.sql.ts';
 /** The maximum length of an approval's comment. */
 const commentCharactersMax = 4000;
 
-/** A request for a decision of a person; all references are validated. */
+/** A request for a person's decision; all references are validated. */
 export interface NewApprovalRequest {
   /** The id of the new request, if the caller has already allocated it. */
   readonly id?: string;
@@ -41,7 +41,7 @@ export interface NewApprovalRequest {
   readonly isDeclared: boolean;
   /** The approval of an earlier subject that this one renews. */
   readonly supersedesApprovalId?: string;
-  /** The check for which a verification attempt requests it. */
+  /** The check that a verification attempt requests it for. */
   readonly check?: CheckOfSubject | null;
 }
 

@@ -59,7 +59,7 @@ export interface StoredSubject {
   readonly taskVersion: number | null;
   readonly artifactSha256: string | null;
   readonly snapshot: SubjectSnapshot;
-  /** The values of the expressions in the outcome's actions, as far as they are known before the decision. */
+  /** Those values of the expressions in the outcome's actions that are known before the decision. */
   readonly values: ExpressionValues;
 }
 
@@ -202,7 +202,7 @@ async function resolveOutcome(
   return { outcome: { approved: shown.approved, rejected: shown.rejected }, values };
 }
 
-/** The calls with external effects that later checks make once a person has approved this one. */
+/** The calls with external effects that later checks make after a person has approved this one. */
 async function callsAfter(
   context: Context,
   { typeId, acceptance }: TaskOfSubject,

@@ -15,8 +15,7 @@ export function findArtifactsOfSubjects(tenantId: string, ids: readonly string[]
 }
 
 /**
- * The checks of an attempt that people and skills evaluate, in their order. Other checks don't affect the approved
- * subject.
+ * The checks of an attempt that people and skills evaluate, in order. Other checks don't affect the approved subject.
  */
 export function findEvaluatedChecks(tenantId: string, verificationId: string) {
   return sql<{ checks: AttemptCheck[] }>`

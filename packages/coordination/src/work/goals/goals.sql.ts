@@ -4,12 +4,12 @@ import { sql } from '@baton/kernel/database/sql';
 import { type SeenList, seenByPlace } from '../../service/sight/places.ts';
 import type { GoalRow } from './goal.ts';
 
-/** Serializes the tenant's changes of goals until the commit; analogous to the lock of the workspace tree. */
+/** Serializes changes to the tenant's goals until the commit; analogous to the lock of the workspace tree. */
 export function takeGoalsLock(tenantId: string) {
   return sql`select pg_advisory_xact_lock(hashtextextended(${`goals/${tenantId}`}, 0))`;
 }
 
-/** A share lock that prevents changes of the tenant's goals until the commit. */
+/** A share lock that prevents changes to the tenant's goals until the commit. */
 export function shareGoalsLock(tenantId: string) {
   return sql`select pg_advisory_xact_lock_shared(hashtextextended(${`goals/${tenantId}`}, 0))`;
 }
@@ -48,7 +48,7 @@ export type GoalValues = Pick<
   'title' | 'desired_state' | 'criteria' | 'owner_id' | 'status' | 'parent_goal_id'
 >;
 
-/** A change of status sets or clears the time at which the goal was closed. */
+/** A status change sets or clears the time at which the goal was closed. */
 export function updateGoalValues(tenantId: string, id: string, values: GoalValues) {
   return sql<GoalRow>`
     update goals

@@ -132,7 +132,7 @@ export function requireLevels(levels: number): void {
   if (levels > goalLevelsMax) fail('goal_too_deep', { maxLevels: goalLevelsMax });
 }
 
-/** Taken by every change of goals, after the locks of tasks and of the workspace tree. */
+/** Acquired by every change to goals, after the locks on tasks and on the workspace tree. */
 export async function lockGoals({ db, tenantId }: Context): Promise<void> {
   await db.run(takeGoalsLock(tenantId));
 }
@@ -151,7 +151,7 @@ export async function getGoalRow(context: Context, id: string): Promise<GoalRow>
 
 /**
  * Reads a goal for a task of this workspace; it can't be abandoned before the command ends.
- * @throws Refusal `not_found` also for a goal of another workspace, `goal_abandoned`
+ * @throws Refusal `not_found` also for a goal in another workspace, `goal_abandoned`
  */
 export async function requireGoalForTask(
   context: Context,

@@ -1,6 +1,6 @@
 import { sql } from '@baton/kernel/database/sql';
 
-/** The start time and the background of each obstacle to a claim; an instant is null without such an obstacle. */
+/** When each obstacle to a claim began, and its details; a time is null without such an obstacle. */
 export interface AdviceRow {
   ended_since: string | null;
   waiting_since: string | null;
@@ -30,7 +30,7 @@ export interface AdviceRow {
   is_for_anybody: boolean | null;
 }
 
-/** @param blockersMax limit of the prerequisites; the oldest tasks are kept */
+/** @param blockersMax the maximum number of prerequisites; the oldest tasks are returned */
 export function findAdvice(tenantId: string, taskId: string, callerId: string, blockersMax: number) {
   return sql<AdviceRow>`
     with blockers as materialized (

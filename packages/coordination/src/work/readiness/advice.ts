@@ -17,7 +17,7 @@ export interface AdviceSource {
 }
 
 /**
- * A reason with its remedies for the caller and its start time (docs/reference/relations.md#claimability). `since` is
+ * A reason, with the caller's remedies and the time it began (docs/reference/relations.md#claimability). `since` is
  * null for lacking requirements, whose start is not recorded.
  */
 export function explainObstacle({ code, details }: ClaimObstacle, source: AdviceSource): ClaimReason {

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../errors.ts';
 
-/** One obstacle to a claim: the code and the details with which `:claim` would refuse. */
+/** One obstacle to a claim: the code and the details of `:claim`'s refusal. */
 export interface ClaimObstacle {
   code: Extract<
     ErrorCode,

@@ -41,8 +41,8 @@ export const Remedy = z
 export type Remedy = z.infer<typeof Remedy>;
 
 /**
- * One obstacle to a claim, with the details of `:claim`'s refusal as further fields. For prerequisites that the caller
- * can't see, `blockedOutOfSight` gives only the number.
+ * One obstacle to a claim, with the details of `:claim`'s refusal as additional fields. For prerequisites that the
+ * caller can't see, `blockedOutOfSight` gives only the number.
  */
 export const ClaimReason = z
   .looseObject({ code: z.string(), since: Timestamp.nullable(), remedies: z.array(Remedy) })

@@ -42,7 +42,10 @@ export interface TaskFilter {
   dueTo?: string | undefined;
   /** Only of these tasks. */
   ids?: readonly string[] | undefined;
-  /** Each one occurs in the title, the description or the public id, in any case. Every task of the list is read. */
+  /**
+   * Each one must occur in the title, the description or the public id; case doesn't matter. Every task of the list is
+   * read.
+   */
   terms?: readonly string[] | undefined;
   workspace?: WorkspaceScope | undefined;
   goal?: GoalScope | undefined;
@@ -141,7 +144,7 @@ function findSeenTasks(
   );
 }
 
-/** Filters a few tasks to those of the workspace and the goal, each looked up by its id. */
+/** Filters a few tasks to those in the workspace and under the goal, each looked up by its id. */
 function among(query: ReturnType<typeof filtered>, tenantId: string, { workspace, goal }: TaskFilter) {
   let narrowed = query;
   if (workspace !== undefined)
@@ -189,7 +192,7 @@ function filtered(filter: TaskFilter, source?: ReturnType<typeof rowsWhere>) {
   return filter.terms === undefined ? query : query.where(holding(filter.terms));
 }
 
-/** A date as in the indexes `tasks_by_start` and `tasks_by_due`, in which undated tasks are at the end of time. */
+/** A date as the indexes `tasks_by_start` and `tasks_by_due` have it: undated tasks sort as the end of time. */
 function dated(column: 'start_date' | 'due_date', comparison: '>=' | '<=', value: string) {
   const date = fragment`coalesce(${reference(`t.${column}`)}, 'infinity')`;
   return comparison === '>='

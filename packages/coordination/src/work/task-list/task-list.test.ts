@@ -203,7 +203,7 @@ describe('GET /tasks', () => {
     }
   });
 
-  test('refuses unknown values, in their order', async () => {
+  test('refuses unknown values, in the documented order', async () => {
     const long = `status=${'x'.repeat(65)}`;
     const wrong = [
       'systemStatusCategory=odd',

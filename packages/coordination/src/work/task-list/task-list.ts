@@ -74,11 +74,11 @@ export async function listTasks(context: Context, query: TaskQuery, page: Page):
   const listWith = (text: Pick<TaskFilter, 'ids' | 'terms'>) =>
     listOfTasks(context.tenantId, { ...filter, ...text } as TaskFilter, order);
   const list = listWith({});
-  // Refuses a cursor of another list even if nothing can match.
+  // Refuses a cursor from another list even if nothing can match.
   list.all(page);
   if (places?.categories.length === 0 || versions?.typeIds?.length === 0)
     return { items: [], nextCursor: null };
-  // Everything below a workspace that the caller can see is visible too.
+  // Everything below a visible workspace is visible too.
   const viewer = workspace === undefined ? viewerId : null;
   if (terms.length === 0 && workspace !== undefined && workspace.itself === null && goal === undefined) {
     const everywhere = listOfTasks(

@@ -2,10 +2,10 @@ import { queryBuilder } from '@baton/kernel/database/db';
 import { fragment } from '@baton/kernel/database/list';
 import { prepared, type Statement, sql } from '@baton/kernel/database/sql';
 
-/** The number of letters per text in the sample, and the number of texts. */
+/** How many characters of each text the sample contains, and of how many texts. */
 const sampleLettersMax = 1000;
 const sampleTextsMax = 64;
-/** The number of letter sequences that are searched in the sample. */
+/** How many letter sequences are looked up in the sample. */
 const gramsMax = 24;
 
 /** The result of scanning the first tasks of a list for the terms. */
@@ -27,7 +27,7 @@ export interface ScanResult {
 export interface ScanRange {
   readonly terms: readonly string[];
   readonly tasksMax: number;
-  /** Texts are read up to this many bytes in total. */
+  /** At most this many bytes of text are read. */
   readonly bytesMax: number;
   /** The values of the order's columns after which the page starts. */
   readonly start: readonly (string | number)[] | undefined;
@@ -128,7 +128,7 @@ export interface Wanted {
   readonly grams: readonly string[];
   /** Created after this time. */
   readonly after: string;
-  /** Created at this time or before. */
+  /** Created at or before this time. */
   readonly upTo: string;
   readonly rowsMax: number;
 }

@@ -17,23 +17,23 @@ import {
  * the page is full.
  */
 
-/** Texts in the first scan. For a word in a sixth of the tasks, they fill a page of 50. */
+/** The number of texts in the first scan. For a word that occurs in a sixth of the tasks, they fill a page of 50. */
 const lookTasksMax = 300;
 const lookBytesMax = 256 * 1024;
-/** Buckets of the first step, the newest of which may have just begun. */
+/** The number of buckets in the first step; the newest may have only just begun. */
 const firstBuckets = 2;
-/** Buckets per statement; the index compares each of its keys with all others. */
+/** The number of buckets per statement; the index compares each of its keys with all others. */
 const bucketsMax = 64;
-/** With more hits in the first step, reading the list itself fills a page sooner. */
+/** With more hits than this in the first step, reading the list itself fills a page sooner. */
 const firstHitsMax = 2500;
-/** With more hits in a later step, the step is divided. */
+/** With more hits than this in a later step, the step is divided. */
 const hitsMax = 5000;
 /**
- * With more hits in one bucket, whose range of numbers is smaller, many creation times are out of order and the list
- * itself is read.
+ * More hits than this in one bucket, which covers fewer numbers than a step, mean that many creation times are out of
+ * order; the list itself is then read.
  */
 const bucketHitsMax = 100_000;
-/** With an order by date, all buckets are one step. */
+/** The same when the list is ordered by date: all buckets then form one step. */
 const datedHitsMax = 20_000;
 /** The selectivity that the index should reach, as a share of the tenant's tasks. */
 const shareWanted = 1 / 2000;

@@ -5,7 +5,7 @@ import type { TaskRow } from '../tasks/task.ts';
 import type { WorkspaceScope } from '../tasks/task-fields.ts';
 import { countWorkspaces, findIdsOf, findWithin } from './tasks-within.sql.ts';
 
-/** The number of tasks that the first scan may pass, and the factor for each further one. */
+/** How many tasks the first scan may pass, and the factor for each later scan. */
 const steps = { rowsMax: 2048, growth: 4 };
 /** Up to this many workspaces are searched in one statement. */
 const fewWorkspaces = 256;
@@ -34,7 +34,7 @@ export interface WithinLists {
 export async function readRowsWithin(context: Context, lists: WithinLists, page: Page): Promise<TaskRow[]> {
   const ids = await idsWithin(context, lists, page);
   if (ids.length === 0) return [];
-  // Every hit is kept, even if it has changed meanwhile: a short page would end the list.
+  // Every hit is kept, even if it has changed since: a short page would end the list.
   const found = lists.byIds(ids).all({ limit: ids.length, cursor: undefined });
   return context.db.rows(found.statement);
 }

@@ -4,7 +4,7 @@ import { checkDocument, refuseSecretKeys } from '../../service/documents.ts';
 import { fail } from '../errors.ts';
 
 /**
- * Parses and validates custom fields: first their shape, then the type's schema, then keys with names of secrets.
+ * Parses and validates custom fields: first their shape, then the type's schema, then keys that are named like secrets.
  * @throws Refusal `invalid_document`, `payload_too_large`, `payload_too_deep`, `custom_fields_invalid`,
  * `secret_material_rejected`
  */

@@ -6,7 +6,10 @@ import type { TaskOfSubject } from '../gates/subject.ts';
 import { type Task, taskOf } from './task.ts';
 import { findArtifactMetadata, findArtifactValue, findManyMetadata, findSpawner } from './tasks.sql.ts';
 
-/** The values of a task's expressions (docs/reference/definitions.md#expressions), with other known values. */
+/**
+ * The values that expressions about a task can read (docs/reference/definitions.md#expressions), with other known
+ * values.
+ */
 export function lookupOf(
   context: Context,
   task: Task,
@@ -43,7 +46,7 @@ export function subjectTaskOf(context: Context, task: Task): TaskOfSubject {
   return { ...task, lookupFor: (expressions) => lookupForAll(context, task, expressions) };
 }
 
-/** Total size of the artifact values that the expressions of one subject read. */
+/** The maximum total size of the artifact values that the expressions in one subject read. */
 const metadataCharactersMax = 4_194_304;
 const idOfSpawner = { root: 'spawnedBy', path: 'id', isRequired: false, charactersMax: undefined } as const;
 

@@ -8,7 +8,7 @@ export interface RequirementItem {
   anyVersionOf: string | null;
 }
 
-/** The ids for these names, in their order; null for an unknown name. */
+/** The ids for these names, in the same order; null for an unknown name. */
 export function findSubjects(
   tenantId: string,
   workspaceId: string | null,

@@ -14,12 +14,12 @@ import {
 export type { RequirementItemRow };
 
 const namesMax = 50;
-/** Above the limit of every form below; each has its own code. */
+/** Above the limits of all the forms below, each of which has its own code. */
 const nameCharactersMax = 1000;
 const roleForm = /^[a-z0-9][a-z0-9-]{1,62}$/;
 const capabilityForm = /^.{1,200}$/su;
 const skillForm = /^[^@]{1,200}(@[^@]{1,50})?$/u;
-/** Retries of the lookup of a set that a concurrent command is storing. */
+/** How often the lookup of a set that a concurrent command is storing is retried. */
 const attemptsMax = 3;
 
 /** Roles, capabilities and skills that an executor must all have (docs/reference/skills.md#eligibility). */
@@ -119,7 +119,7 @@ export function namesOf(items: readonly RequirementItemRow[]): RequirementNames 
   return { roles: named('role'), capabilities: named('capability'), skills: named('skill') };
 }
 
-/** `name@version` of a skill that is required in one version. */
+/** `name@version` of a skill that is required in a specific version. */
 function nameOf({ kind, name, version, any_version }: RequirementItemRow): string {
   return kind === 'skill' && !any_version ? `${name}@${version}` : name;
 }
@@ -168,7 +168,7 @@ function keyOf(item: RequirementItemRow): string {
 }
 
 /**
- * The set after a change of the requirements or of the workspace: a moved task gets the role with the same slug there
+ * The set after the requirements or the workspace have changed: a moved task gets the role with the same slug there
  * (docs/reference/relations.md#requirements).
  * @param change the new requirements, undefined to keep them
  * @throws Refusal `invalid_requirement`, `unknown_requirement`
@@ -188,7 +188,7 @@ export async function requirementsAfter(
   const asked = roles.map((name) => ({ kind: 'role' as const, name, version: null }));
   const found = await context.db.rows(findSubjects(context.tenantId, workspaceId, asked));
   const moved = items.map(({ kind, subject_id, name, any_version }, index): RequirementItem => {
-    // Roles come first, in the order of the request.
+    // Roles are first, in the order of the request.
     const subjectId = kind === 'role' ? found[index]?.subject_id : subject_id;
     if (subjectId == null) return fail('unknown_requirement', { role: name });
     return { kind, subjectId, anyVersionOf: any_version ? name : null };

@@ -13,7 +13,7 @@ export function requireTitle(title: string): void {
   if (title.trim() === '') fail('invalid_title');
 }
 
-/** The rank of a priority in the order of work. @throws Refusal `invalid_priority` */
+/** The rank of a priority; work is done in this order. @throws Refusal `invalid_priority` */
 export function priorityIndex(priority: string): number {
   const index = priorities.indexOf(priority as Priority);
   return index < 0 ? fail('invalid_priority', { known: priorities }) : index;
@@ -83,9 +83,9 @@ export async function requireWorkspace(
 export interface WorkspaceScope {
   /** Each of them is the workspace itself or an ancestor. */
   readonly within: readonly string[];
-  /** Only this one; null includes those below. */
+  /** Only this workspace; null includes those below. */
   readonly itself: string | null;
-  /** Only those of this project; null includes those of projects below. */
+  /** Only workspaces of this project; null includes those of projects below. */
   readonly projectId: string | null;
 }
 

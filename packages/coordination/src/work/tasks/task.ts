@@ -21,7 +21,7 @@ import { TaskVerificationSummary } from '../verifications/attempt.ts';
 import { RequirementsInput } from './requirements.ts';
 import { TaskRef } from './task-ref.ts';
 
-/** The order of work; a row stores the index. */
+/** The order in which work is done; a row stores the index. */
 export const priorities = ['critical', 'high', 'medium', 'low'] as const;
 export type Priority = (typeof priorities)[number];
 
@@ -75,7 +75,7 @@ const descriptionCharactersMax = 524_288;
 const title = z.string().min(1).max(500);
 const status = z.string().min(1).max(64);
 const description = z.string().max(descriptionCharactersMax);
-/** Other values are refused with their own code. */
+/** Other values are refused with a code of their own. */
 const priority = z.string().max(queryWordCharactersMax);
 /**
  * A document that the verb validates and not the body's schema, so that 422 `invalid_document` can describe the error.

@@ -183,7 +183,7 @@ export function findArtifactValue(tenantId: string, taskId: string, type: string
 }
 
 /**
- * The same for many at once, in their order. Values beyond a total number of characters are omitted: those of a few
+ * The same for many at once, in the same order. Values beyond a total number of characters are omitted: those of a few
  * thousand expressions can have hundreds of megabytes.
  */
 export function findManyMetadata(

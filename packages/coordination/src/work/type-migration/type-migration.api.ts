@@ -12,7 +12,7 @@ import {
   TypeMigrationReport,
 } from './type-migration.ts';
 
-/** For a task in a collection, these codes are the reason why it was skipped. */
+/** For a task in a bulk migration, these codes give the reason why it was skipped. */
 const targetErrors = ['not_found', 'invalid_migration_target', 'invalid_status_map'] as const;
 
 export const typeMigrationApi = [

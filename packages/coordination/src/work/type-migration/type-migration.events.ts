@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/http/service';
 
-/** `trigger` is `task` for a single migration and `bulk` for one of many. */
+/** `trigger` is `task` if the task was migrated by itself, and `bulk` if it was one of many. */
 export const taskTypeMigrated = defineEvent(
   'task.type_migrated',
   'task',

@@ -359,7 +359,7 @@ describe('POST /task-types/{id}:migrate-tasks', () => {
     assert.deepEqual(reasons[made.claimed.id], {
       taskId: made.claimed.id,
       code: 'task_claimed',
-      message: 'The task is claimed, so a change needs the claim.',
+      message: 'The task is claimed, so a change requires the claim.',
       details: { taskId: made.claimed.id, claimId: claim.id, expiresAt: claim.expiresAt },
     });
     assert.equal(reasons[made.odd.id].code, 'incompatible_status');

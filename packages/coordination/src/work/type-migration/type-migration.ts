@@ -33,7 +33,7 @@ const atOnceMax = 20;
  * A batch ends after this time, with a cursor, even if it has fewer tasks than requested, because its tasks are locked.
  */
 const batchMsMax = 1_000;
-/** The maximum time for which tasks are checked before the event loop is released. */
+/** How long tasks are checked before the event loop is released. */
 const turnMsMax = 10;
 
 const statusKey = z.string().min(1).max(64);
@@ -115,7 +115,7 @@ export async function migrateTaskType(
   return taskOf(await renewApprovalsOf(context, before.id));
 }
 
-/** Another type may change the meaning of the task, so its approvals are renewed. */
+/** A different type may change what the task means, so its approvals are renewed. */
 async function renewApprovalsOf(context: Context, taskId: string): Promise<TaskRow> {
   const row = await getTaskRow(context, { id: taskId, number: null });
   await renewApprovals(context, undefined, row);
@@ -164,7 +164,7 @@ export async function migrateTasks(
 
 type Outcome = Pick<TypeMigrationReport, 'migrated' | 'skipped'> & { looked: number };
 
-/** Migrates these tasks in their order, until a batch has taken `batchMsMax`. */
+/** Migrates these tasks in order, until a batch has taken `batchMsMax`. */
 async function migrateBatch(
   context: Context,
   migration: Migration,

@@ -19,7 +19,7 @@ export const checkSources = ['output', 'type', 'task'] as const;
 export const AttemptCheck = AcceptanceCheck.extend({ key: z.string(), source: z.enum(checkSources) });
 export type AttemptCheck = z.infer<typeof AttemptCheck>;
 
-/** Evidence for a check that is not counted, because its author may not prove the check. */
+/** Evidence that doesn't count for a check, because its author may not prove the check. */
 export type NotCounted = {
   /** A reference such as `external:ci/12`, `observation:<id>` or `event:<id>`. */
   readonly evidence: string;
@@ -89,7 +89,7 @@ export type AttemptRow = RowOf<
   }
 >;
 
-/** The columns of an attempt that a list reads: neither its credential nor the specs of its checks. */
+/** The columns of an attempt that a list reads, which exclude its credential and the specs of its checks. */
 export type ListedAttemptRow = Omit<
   AttemptRow,
   'credential' | 'owns_approval' | 'waiting_since' | 'opened_position' | 'requester_id'

@@ -219,7 +219,7 @@ describe('an open attempt', () => {
     await refused(complete(after), 422, 'task_cancelled');
   });
 
-  test('stays open through other changes of the task', async () => {
+  test('stays open while other fields of the task change', async () => {
     const task = await open();
     const after = await done(
       baton.admin.patch(`/tasks/${task.id}`, { title: 'other' }, { 'if-match': `task-${task.version}` }),

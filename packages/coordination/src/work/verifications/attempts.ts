@@ -68,7 +68,7 @@ export async function openAttempt(context: Context, opened: AttemptOf): Promise<
   return attempt;
 }
 
-/** Cancels the open attempt of a locked, cancelled task. The event of the task's move covers it. */
+/** Cancels the open attempt of a locked, cancelled task. The event about the task's move covers it. */
 export async function cancelOpenAttempt({ db, tenantId }: Context, taskId: string): Promise<void> {
   await db.run(updateOpenAttemptToCancelled(tenantId, taskId));
 }

@@ -1,4 +1,4 @@
-// Needs its own process, because it compares heap sizes.
+// Needs its own process: it compares heap sizes.
 import assert from 'node:assert/strict';
 import { after, before, describe, type TestContext, test } from 'node:test';
 import { setFlagsFromString } from 'node:v8';

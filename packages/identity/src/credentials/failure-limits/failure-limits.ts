@@ -6,7 +6,7 @@ import type { Settings } from '../settings.ts';
 
 const windowsMax = 100_000;
 
-/** Failures of each key, in windows of one length. The map is ordered by the end of the windows. */
+/** The failures per key, in windows of equal length. The map is ordered by the end of the windows. */
 class FailureWindows {
   readonly #windows = new Map<string, { failures: number; endsMs: number }>();
   readonly #failuresMax: number;
@@ -16,7 +16,7 @@ class FailureWindows {
 
   /**
    * @param failuresMax 0 disables the limit, and nothing is stored
-   * @param keyOf the key under which failures of a name are counted
+   * @param keyOf returns the key under which the failures of a name are counted
    */
   constructor(failuresMax: number, windowSeconds: number, keyOf: (name: string) => string) {
     this.#failuresMax = failuresMax;
@@ -24,7 +24,7 @@ class FailureWindows {
     this.#windowMs = windowSeconds * 1000;
   }
 
-  /** The time until another attempt under the name is allowed; 0 if one is allowed now. */
+  /** How long until another attempt under the name is allowed; 0 if one is allowed now. */
   waitSeconds(name: string): number {
     if (this.#failuresMax === 0) return 0;
     const window = this.#windows.get(this.#keyOf(name));
@@ -47,7 +47,7 @@ class FailureWindows {
 }
 
 /**
- * Limits how often presented secrets may fail in this process (see docs/reference/tokens.md#failure-limits). Both
+ * Limits how often presented secrets may be wrong in this process (see docs/reference/tokens.md#failure-limits). Both
  * limits are off by default.
  */
 export class FailureLimits {

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Uuid } from '@baton/values/wire';
 import { audienceLengthMax, characters, Name, NameSet } from '../../service/fields.ts';
 
-/** A key of the former control plane, by its prefix and hash. */
+/** A key from the former control plane, by its prefix and hash. */
 export const LegacyCredentialImport = z
   .strictObject({
     principalId: Uuid,

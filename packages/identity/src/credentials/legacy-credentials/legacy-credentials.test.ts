@@ -100,7 +100,7 @@ describe('POST …/legacy-credentials:import', () => {
     assert.equal(exchanged.status, 200);
   });
 
-  test('the checks come in their order', async () => {
+  test('the checks run in the documented order', async () => {
     const { tenantId, principalId } = await makeOwner();
     const paused = await makePrincipal(identity, tenantId);
     await identity.pool.run(sql`update principals set status = 'paused' where id = ${paused}`);

@@ -127,7 +127,7 @@ describe('issuing a token', () => {
     assert.equal(Date.parse(credential.expiresAt) - Date.parse(credential.createdAt), 120_000);
   });
 
-  test('the checks come in their order', async () => {
+  test('the checks run in the documented order', async () => {
     const { tenantId, principalId: agent } = await makeOwner();
     const human = await makePrincipal(identity, tenantId, 'human');
     const [workload, account] = [

@@ -59,7 +59,7 @@ export type PlatformAccessToken = z.infer<typeof PlatformAccessToken>;
 
 export const platformAccessTokenOf = wireMapper<PlatformAccessTokenRow>()(PlatformAccessToken, {});
 
-/** Binds the cursors of its list. */
+/** The name to which the cursors of its list are bound. */
 export const listName = 'platform-access-tokens';
 
 export const listQuery = {
@@ -70,7 +70,7 @@ export const listQuery = {
 };
 export type ListQuery = z.infer<z.ZodObject<typeof listQuery>>;
 
-/** A token that was issued or rotated: its secret only in the first response. */
+/** A token that was issued or rotated; only the first response contains its secret. */
 export const IssuedToken = z
   .strictObject({
     credential: PlatformAccessToken,
@@ -91,7 +91,7 @@ export const NewPlatformAccessToken = z
   .meta({ id: 'NewPlatformAccessToken' });
 export type NewPlatformAccessToken = z.infer<typeof NewPlatformAccessToken>;
 
-/** The whole text of a token, as its bearer presents it in a body. */
+/** A complete token, as its bearer presents it in a request body. */
 export const presentedSecretLengthMax = 16_384;
 export const PresentedSecret = z
   .string()

@@ -80,7 +80,7 @@ export const revoke = endpoint({
   isEmergency: true,
   method: 'POST',
   path: '/tenants/{tenantId}/platform-access-tokens/{credentialId}:revoke',
-  summary: 'Revoke a token. A repetition changes nothing and keeps the first reason.',
+  summary: 'Revoke a token. Revoking it again changes nothing and keeps the first reason.',
   params: credentialParams,
   query: { reason: Reason.default('revoked') },
   returns: { 204: null },

@@ -91,7 +91,7 @@ describe('rotating a token', () => {
     assert.deepEqual(snapshots[0], snapshots[1]);
   });
 
-  test('the checks come in their order', async () => {
+  test('the checks run in the documented order', async () => {
     const { tenantId, principalId, credential } = await makeBearer(identity);
     const refused = async ([status, detail]: [number, string], tenant: string, id: string, key?: string) => {
       const answer = await rotate(tenant, id, key);

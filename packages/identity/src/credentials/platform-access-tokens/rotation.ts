@@ -18,7 +18,7 @@ import { payloadOf, platformAccessTokenRotated } from './platform-access-tokens.
 import { findOwner, insertCredential, lockCredential, updateRotated } from './platform-access-tokens.sql.ts';
 
 /**
- * Replaces a token by a successor with the same audiences, ceiling and end (see
+ * Replaces a token with a successor that has the same audiences, ceiling and expiry (see
  * docs/reference/credentials.md#rotate-a-token). It needs no fresh sign-in, and the successor of an imported key is an
  * ordinary token.
  *

@@ -27,7 +27,7 @@ export const Audience = z
   })
   .meta({ id: 'Audience' });
 
-/** Scopes are opaque; the operation checks their format after the tenant. */
+/** Scopes are opaque; the operation checks their format after it has checked the tenant. */
 export const NewAudience = z
   .strictObject({
     key: Key,
@@ -39,7 +39,7 @@ export const NewAudience = z
   .meta({ id: 'NewAudience' });
 export type NewAudience = z.infer<typeof NewAudience>;
 
-/** Without a status the list is required. */
+/** If the status is absent, the list is required. */
 export const AudienceChange = z
   .strictObject({
     allowedScopes: NameSet.optional().describe('Replaces the whole list. Optional if a status is sent.'),

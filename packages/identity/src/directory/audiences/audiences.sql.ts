@@ -50,7 +50,7 @@ export function updateAudienceRow({ id, allowed_scopes, signing_algorithm, statu
     where id = ${id}`;
 }
 
-/** Records that tokens of an algorithm may have been signed until now. */
+/** Records that tokens may have been signed with an algorithm until now. */
 export function upsertAlgorithmUse(algorithm: SigningAlgorithm) {
   return sql`
     insert into signing_algorithm_uses (algorithm, left_at) values (${algorithm}, now())

@@ -47,7 +47,7 @@ describe('POST …/audiences', () => {
     assert.deepEqual((await made(create(tenantId, { key: 'none' }))).allowed_scopes, []);
   });
 
-  test('the checks come in their order: tenant, scopes, key', async () => {
+  test('the checks run in the documented order: tenant, scopes, key', async () => {
     const tenantId = await makeTenant(identity);
     await makeAudience(identity, tenantId);
     const before = await storeCounts(identity);

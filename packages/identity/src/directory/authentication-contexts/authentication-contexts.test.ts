@@ -93,7 +93,7 @@ describe('POST …/authentication-contexts', () => {
     assert.equal(naive.authTime, '2026-01-02T03:04:05.000Z');
   });
 
-  test('the checks come in their order', async () => {
+  test('the checks run in the documented order', async () => {
     const tenantId = await makeTenant(identity);
     const [person, agent] = [
       await makePrincipal(identity, tenantId, 'human'),

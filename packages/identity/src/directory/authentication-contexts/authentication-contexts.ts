@@ -54,7 +54,7 @@ export async function recordAuthenticationContext(
 }
 
 /**
- * The newest sign-in of a person in a tenant, from any source.
+ * A person's newest sign-in to a tenant, from any source.
  * @throws Refusal `authentication_context_required`, `authentication_context_expired` beyond `ageSecondsMax`
  */
 export async function requireFreshContext(

@@ -8,9 +8,9 @@ import type { Context } from '../context.ts';
 import type { Ending, EndingRow } from './ending.ts';
 import { deleteEnding, findEndings, insertEnding, tryLockEnding } from './endings.sql.ts';
 
-/** Rows that a request changes before it is acknowledged. */
+/** How many rows a request changes before it is acknowledged. */
 export const firstBatchMax = 100;
-/** Rows that the job changes in one transaction. */
+/** How many rows the job changes in one transaction. */
 export const batchMax = 500;
 
 const intervalMs = 1000;
@@ -60,8 +60,8 @@ interface Finishing {
 }
 
 /**
- * Does the work that requests deferred, at startup and every second. Any number of processes may do so; each ending is
- * processed by one at a time.
+ * Does the work that requests have deferred, at startup and every second. Any number of processes may do so; each
+ * ending is processed by one at a time.
  * @returns a function that stops it, after the current batch
  */
 export function startEndings(finishing: Finishing): () => Promise<void> {

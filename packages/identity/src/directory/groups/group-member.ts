@@ -11,7 +11,7 @@ type MembershipColumns = RowOf<Tables['group_members']>;
 /** The response to a new membership. */
 export type MembershipRow = Pick<MembershipColumns, 'id' | 'tenant_id' | 'group_id' | 'principal_id'>;
 
-/** A principal, with the source and the beginning of its membership. */
+/** A principal, with the source and the start of its membership. */
 export type MemberRow = Pick<PrincipalRow, 'id' | 'kind' | 'display_name' | 'status'> &
   Pick<MembershipColumns, 'source' | 'created_at'>;
 

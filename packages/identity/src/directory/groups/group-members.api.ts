@@ -36,7 +36,7 @@ export const remove = endpoint({
   id: 'removeGroupMember',
   method: 'DELETE',
   path: '/tenants/{tenantId}/groups/{groupId}/members/{principalId}',
-  summary: 'Remove a principal from a local group. A repetition returns 404.',
+  summary: 'Remove a principal from a local group. Removing it again returns 404.',
   description:
     'A membership that an identity provider added to a local group is restored by the next sign-in with that group.',
   params: { ...groupParams, principalId: Uuid },

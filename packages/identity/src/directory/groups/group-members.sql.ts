@@ -11,7 +11,7 @@ export function insertMember(member: { id: string; tenantId: string; groupId: st
     returning id, tenant_id, group_id, principal_id`;
 }
 
-/** One row more than the page size. Only the principals of the page are read, however large the group is. */
+/** One row more than the page size. Only the principals on the page are read, however large the group is. */
 export function findMembers(tenantId: string, groupId: string, page: CreatedPage) {
   return sql<MemberRow>`
     select m.principal_id as id, p.kind, p.display_name, p.status, m.source, m.created_at

@@ -42,7 +42,7 @@ describe('POST …/groups/{groupId}/members', () => {
     assert.deepEqual([audited?.action, audited?.reason], ['group_members.add', `principal:${principalId}`]);
   });
 
-  test('the checks come in their order: group, its source, principal, membership', async () => {
+  test('the checks run in the documented order: group, its source, principal, membership', async () => {
     const [tenantId, otherId] = [await makeTenant(identity), await makeTenant(identity)];
     const group = await made(create(tenantId, { key: 'abc', name: 'x' }));
     const federated = await made(create(tenantId, { key: 'federated', name: 'x' }));
@@ -174,7 +174,7 @@ describe('DELETE …/groups/{groupId}/members/{principalId}', () => {
     assert.equal((await add(tenantId, id, principalId)).status, 201);
   });
 
-  test('the checks come in their order: group, its source, membership', async () => {
+  test('the checks run in the documented order: group, its source, membership', async () => {
     const [tenantId, otherId] = [await makeTenant(identity), await makeTenant(identity)];
     const { id } = await made(create(tenantId, { key: 'abc', name: 'x' }));
     const { id: kept } = await made(create(tenantId, { key: 'kept', name: 'x' }));

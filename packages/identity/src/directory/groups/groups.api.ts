@@ -59,7 +59,7 @@ export const remove = endpoint({
   id: 'deleteGroup',
   method: 'DELETE',
   path: '/tenants/{tenantId}/groups/{groupId}',
-  summary: 'Delete a local group with its memberships. A repetition returns 404.',
+  summary: 'Delete a local group with its memberships. Deleting it again returns 404.',
   params: groupParams,
   returns: { 204: null },
   errors: ['group_not_found', 'group_is_federated'],

@@ -36,7 +36,7 @@ export function findGroups(tenantId: string, filter: GroupFilter, page: CreatedP
     limit ${page.limit + 1}`;
 }
 
-/** The group's row can't be deleted until this transaction ends; shared locks don't wait for each other. */
+/** Locks the group's row against deletion until this transaction ends; shared locks don't wait for each other. */
 export function lockGroupShared(tenantId: string, groupId: string) {
   return sql<GroupRow>`
     select id, tenant_id, key, name, status, source, created_at

@@ -32,8 +32,8 @@ export function findPrincipal(tenantId: string, principalId: string) {
 }
 
 /**
- * Shares the lock of a principal: waits for a disable, and makes one wait; requests that create credentials don't wait
- * for each other. The status is read after that wait.
+ * Acquires a principal's lock in shared mode: waits for a disable, and makes one wait; requests that create credentials
+ * don't wait for each other. The status is read after that wait.
  */
 export function enterPrincipal(tenantId: string, principalId: string) {
   return sql<PrincipalRow>`
@@ -42,7 +42,7 @@ export function enterPrincipal(tenantId: string, principalId: string) {
     where m.tenant_id = ${tenantId} and m.principal_id = ${principalId} and m.status = 'active'`;
 }
 
-/** Locks a principal for a change of the principal itself: changes wait for each other on its row. */
+/** Locks a principal before the principal itself is changed: changes wait for each other on its row. */
 export function lockPrincipal(tenantId: string, principalId: string) {
   return sql<PrincipalRow>`
     with entered as materialized (
@@ -55,8 +55,8 @@ export function lockPrincipal(tenantId: string, principalId: string) {
 }
 
 /**
- * Takes the lock of a principal alone: waits for concurrent inserts for it, about a second at most; later ones see the
- * change. A later statement locks the row.
+ * Acquires a principal's lock exclusively: waits for concurrent inserts for it, about a second at most; later ones see
+ * the change. A later statement locks the row.
  */
 export function takePrincipalLock(principalId: string) {
   return sql`select take_principal_lock(${principalId})`;
@@ -82,7 +82,7 @@ export function updatePaused(principalId: string) {
 export type LockedPerson = Pick<PrincipalRow, 'status'> &
   Pick<RowOf<Tables['principals']>, 'disabled_by_admin'>;
 
-/** Regardless of its memberships: a directory manages the person in all tenants. */
+/** The principal's memberships don't matter: a directory manages the person in all tenants. */
 export function lockPrincipalAnywhere(principalId: string) {
   return sql<LockedPerson>`
     with entered as materialized (select enter_principal(${principalId}))
@@ -105,7 +105,7 @@ export function updateDisplayName(principalId: string, displayName: string) {
   return sql`update principals set display_name = ${displayName} where id = ${principalId}`;
 }
 
-/** The principal's users of active directory sources, in all tenants: a principal has one status for all of them. */
+/** The principal's users in active directory sources, in all tenants: a principal has one status for all of them. */
 export function findDirectoryUsers(principalId: string) {
   return sql<{ is_wanted_active: boolean }>`
     select u.active or u.suspended as is_wanted_active
@@ -114,7 +114,7 @@ export function findDirectoryUsers(principalId: string) {
 }
 
 /**
- * Marks the SCIM users of a principal as inactive. Call it with the principal locked: every writer of a user locks the
+ * Marks a principal's SCIM users as inactive. Call it with the principal locked: every writer of a user locks the
  * principal first, so no other transaction has locked these rows.
  */
 export function updateUsersSuspended(principalId: string) {
@@ -135,7 +135,7 @@ export interface PrincipalFilter extends CreatedPage {
   status?: PrincipalRow['status'] | undefined;
 }
 
-/** Ordered by the time of joining. */
+/** Ordered by the time at which they joined. */
 export function findPrincipals({ tenantId, kind, status, after, limit }: PrincipalFilter) {
   return sql<PrincipalRow & { joined_at: string }>`
     select p.id, p.kind, p.display_name, p.status, p.created_at, m.created_at as joined_at

@@ -16,7 +16,7 @@ export function updateRevokedToken(order: { tenantId: string; credentialId: stri
     returning id, tenant_id, principal_id, public_prefix, kind, audiences`;
 }
 
-/** The tokens of a principal that are not revoked, expired ones included. */
+/** A principal's tokens that are not revoked, including expired ones. */
 export function countTokens(principalId: string) {
   return sql<{ generation: number; count: number }>`
     select p.token_generation as generation, (

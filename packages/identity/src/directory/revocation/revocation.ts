@@ -33,9 +33,9 @@ export async function revokeToken(context: Context, order: RevocationOrder): Pro
 }
 
 /**
- * Revokes every token of a principal, in whichever tenant it was issued; expired ones too. The first 100 are revoked by
- * this transaction, whose duration doesn't depend on their number; the others are refused from its commit on, and a job
- * revokes them in batches. Call it with the exclusive lock of the principal.
+ * Revokes all of a principal's tokens, in whichever tenant they were issued, including expired ones. The first 100 are
+ * revoked by this transaction, whose duration doesn't depend on their number; the others are refused from its commit
+ * on, and a job revokes them in batches. Call it with the exclusive lock of the principal.
  * @returns their number
  */
 export async function revokeTokensOfPrincipal(

@@ -93,7 +93,7 @@ export const revoke = endpoint({
   isEmergency: true,
   method: 'POST',
   path: '/tenants/{tenantId}/service-accounts/{clientId}:revoke',
-  summary: 'Revoke a service account permanently. A repetition changes nothing.',
+  summary: 'Revoke a service account permanently. Revoking it again changes nothing.',
   params: accountParams,
   returns: { 204: null },
   errors: ['service_account_not_found'],

@@ -3,7 +3,7 @@ import { observer } from '@baton/kernel/process/observer';
 import type { SigningAlgorithm } from '../../directory/audiences/audience.ts';
 import type { Context } from '../context.ts';
 
-/** The subject of a token and its rights (see docs/reference/tokens.md#access-token). Its lists are sorted. */
+/** A token's subject and its rights (see docs/reference/tokens.md#access-token). Its lists are sorted. */
 export interface Grant {
   readonly tenantId: string;
   readonly principalId: string;
@@ -19,7 +19,7 @@ export interface Grant {
   readonly nowSeconds: number;
   /** Absent for client credentials. */
   readonly session?: { readonly id: string; readonly scopeCeiling: readonly string[] };
-  /** The sign-in of a person; absent for other kinds of principals. */
+  /** A person's sign-in; absent for other kinds of principals. */
   readonly authTime?: string | null;
   readonly acr?: string | null;
 }

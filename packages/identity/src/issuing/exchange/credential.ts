@@ -9,7 +9,7 @@ import type { PresentedToken } from '../../service/secrets.ts';
 type TokenColumns = RowOf<Tables['platform_access_tokens']>;
 type ServiceAccountColumns = RowOf<Tables['service_accounts']>;
 
-/** The token to look up and its audience; null if no audience is requested. */
+/** The token to look up, and the audience; null if no audience is requested. */
 export interface TokenQuery extends PresentedToken {
   readonly audience: string | null;
 }
@@ -37,9 +37,9 @@ export interface CredentialRow
   client_id: string;
   /** The scopes that the audience allows; null if it isn't an active audience of the tenant. */
   allowed_scopes: string[] | null;
-  /** The algorithm that signs its tokens; null in the same case. */
+  /** The algorithm that signs the audience's tokens; null in the same case. */
   signing_algorithm: SigningAlgorithm | null;
-  /** Whether the last use on record is old enough to be written again. */
+  /** Whether the recorded last use is old enough to be updated. */
   is_use_due: boolean;
   /** The database's clock, in whole seconds since 1970. */
   now_seconds: number;

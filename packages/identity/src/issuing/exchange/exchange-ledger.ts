@@ -10,7 +10,7 @@ import { insertLedgerEntries, type LedgerEntry } from './exchanges.sql.ts';
 export class ExchangeLedger {
   readonly #inserts: SharedStatement<LedgerEntry, void>;
 
-  /** @param key authenticates each row; undefined if the settings name none */
+  /** @param key authenticates each row; undefined if the settings specify none */
   constructor(db: Db, key: AuditKey | undefined) {
     this.#inserts = new SharedStatement(async (entries) => {
       await db.run(insertLedgerEntries(entries, key));
@@ -26,7 +26,7 @@ export class ExchangeLedger {
     return this.#inserts.call(entry);
   }
 
-  /** The number of entries that wait for the next insert. */
+  /** The number of entries waiting for the next insert. */
   get waiting(): number {
     return this.#inserts.waiting;
   }

@@ -13,7 +13,7 @@ import type { ClientExchangeRequest } from './exchange.ts';
 
 /** The resolve step, which exchange, introspect and revoke-self share (see docs/reference/tokens.md#resolve). */
 
-/** The differences between the kinds of credentials. The keys are the labels of the metrics. */
+/** How the kinds of credentials differ. The keys are the labels in the metrics. */
 const kinds = {
   pat: { resource: 'platform_access_token', invalid: 'invalid_token', unknown: 'unknown_prefix' },
   client: { resource: 'service_account', invalid: 'invalid_client', unknown: 'unknown_client' },
@@ -25,7 +25,7 @@ export interface Presented {
   readonly kind: keyof typeof kinds;
   readonly action: AuditAction;
   readonly secret: string;
-  /** Its public part, under which failures are counted; undefined if the text doesn't have the form of a credential. */
+  /** Its public part, by which failures are counted; undefined if the text doesn't have the form of a credential. */
   readonly publicName: string | undefined;
   /** The prefix of every reason in the service's log and the audit log. */
   readonly reasonPrefix: string;
@@ -164,7 +164,7 @@ function refuseUnproven(context: Context, presented: Presented, row: PresentedRo
   if (row === undefined) return failInvalid(context, presented, `${reasonPrefix} ${kinds[kind].unknown}`);
   const entry = auditEntryOf(presented, row, 'denied', 'wrong_secret');
   if (kind === 'client') {
-    // Not awaited: the response must not take longer than the one to an unknown client.
+    // Not awaited: the response must not take longer than that for an unknown client.
     context.ledger
       .record({ audit: auditDraft(context, entry) })
       .catch((error: unknown) => context.log.error({ err: error }, 'a refused client was not audited'));
@@ -186,7 +186,7 @@ async function recordDenial(
   return reasonOf(entry);
 }
 
-/** Counts the failure, then refuses. @throws Refusal `rate_limited` if the count is too high already */
+/** Counts the failure, then refuses the request. @throws Refusal `rate_limited` if the count is too high already */
 function failInvalid(
   { failureLimits, address }: Context,
   { kind, publicName, writesDenials }: Presented,

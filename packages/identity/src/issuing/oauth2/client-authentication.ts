@@ -17,7 +17,7 @@ interface ClientForm {
 }
 
 /**
- * The client that authenticates by client_secret_basic or client_secret_post, never by both.
+ * The client that authenticates with client_secret_basic or client_secret_post, never with both.
  * @throws Refusal `invalid_client` when none does; InvalidRequest when it uses both
  */
 export function requireClient(context: Context, form: ClientForm): PresentedClient {
@@ -25,11 +25,11 @@ export function requireClient(context: Context, form: ClientForm): PresentedClie
 }
 
 /**
- * The same with optional authentication: undefined without any attempt. A public client sends a `client_id` alone.
+ * The same with optional authentication: undefined if none is attempted. A public client sends a `client_id` alone.
  */
 export function findClient({ headers }: Context, form: ClientForm): PresentedClient | undefined {
   const { authorization } = headers;
-  // Also if there are two such headers: a client in the form doesn't replace a rejected header.
+  // Also if there are two such headers: client credentials in the form don't replace a rejected header.
   if (authorization === '') refuseClient();
   if (typeof authorization !== 'string') {
     const { client_id: clientId = '', client_secret: clientSecret = '' } = form;
@@ -65,7 +65,7 @@ export function authenticateClient(context: Context, client: PresentedClient): P
   );
 }
 
-/** @throws InvalidRequest for a body of another media type than a form */
+/** @throws InvalidRequest for a body whose media type is not that of a form */
 export function requireForm({ headers }: Context): void {
   if (!isForm(String(headers['content-type'] ?? ''))) refuseForm('the body is not a form');
 }

@@ -16,7 +16,7 @@ const exchange = (token: string) =>
     body: { token, audience: 'control-plane' },
   });
 
-test('the holder of a platform access token can revoke it; a repetition has the same response and changes nothing', async () => {
+test('the holder of a platform access token can revoke it; revoking it again returns the same response and changes nothing', async () => {
   const { tenantId, token, credential, principalId } = await makeBearer(identity);
   const first = await sendForm(identity, 'revoke', { token, token_type_hint: 'refresh_token' });
   assert.deepEqual([first.status, first.body], [200, '']);

@@ -7,12 +7,12 @@ import {
 import { audienceLengthMax } from '../../service/fields.ts';
 import { clientIdLengthMax, clientSecretLengthMax } from '../exchange/exchange.ts';
 
-/** Dozens of scopes of the longest form, 120 characters. */
+/** Enough for dozens of scopes of the maximum length, 120 characters. */
 const scopeLengthMax = 10_000;
 const addressLengthMax = 2000;
 /** As long as the body of a route without a credential in a header. */
 const assertionLengthMax = 16_384;
-/** The longest text of a field with a few allowed names. */
+/** The maximum length of a field with a few allowed values. */
 const nameLengthMax = 200;
 
 export const tokenExchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange';
@@ -20,7 +20,7 @@ export const tokenExchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchan
 export const assertionGrant = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 export const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token';
 
-/** The client authentication of a client that doesn't use Basic credentials. */
+/** The authentication of a client that doesn't use Basic credentials. */
 export const clientFields = {
   client_id: z.string().max(clientIdLengthMax).optional(),
   client_secret: z.string().max(clientSecretLengthMax).optional(),

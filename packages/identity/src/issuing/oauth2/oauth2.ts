@@ -97,7 +97,7 @@ function audienceOf({ resources }: Settings, { audience, resource }: OauthTokenR
   const named = resource === undefined ? audience : (resources.get(resource.replace(/\/+$/, '')) ?? resource);
   if (named === undefined || (audience !== undefined && audience !== named))
     return refuseForm('exactly one audience is needed, as audience or resource');
-  // The maximum length, above that of any audience key.
+  // The maximum length, which is above that of any audience key.
   return named.length > audienceLengthMax ? fail('audience_not_allowed') : named;
 }
 

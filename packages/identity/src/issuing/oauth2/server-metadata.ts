@@ -25,7 +25,7 @@ export function describeServer({ issuer }: Pick<Settings, 'issuer'>): Authorizat
   };
 }
 
-/** For people who sign in through a browser that their client opened. */
+/** Used by people who sign in through a browser that their client opened. */
 export const noBrowserSignIn =
   'Baton does not offer sign-in by browser to clients yet. Give your client a platform access token instead: ' +
   'an administrator issues one (see "Platform access tokens" in the documentation), and the client sends it as ' +

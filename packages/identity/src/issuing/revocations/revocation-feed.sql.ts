@@ -2,7 +2,7 @@ import { sql } from '@baton/kernel/database/sql';
 import type { RevocationEvent } from './revocation-list.ts';
 
 /**
- * The newest event of each principal, credential, tenant and identity provider within the window, one more per tenant
+ * The newest event of each principal, credential, tenant and identity provider within the window, per tenant one more
  * than its share of the list. The types are literals, as in the index `events_of_revocations`; materialized, because
  * PostgreSQL would otherwise read the whole journal backwards for the order.
  */

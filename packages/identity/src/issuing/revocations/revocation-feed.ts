@@ -40,7 +40,7 @@ export class RevocationFeed {
     if (this.#reading !== undefined) return this.#reading;
     const reading: Promise<RevocationList> = this.#load()
       .then((list) => {
-        // Not if it was dropped meanwhile, because it may then lack later revocations.
+        // Not if it was dropped in the meantime, because it may then lack later revocations.
         if (this.#reading === reading) [this.#list, this.#readAtMs] = [list, startedAtMs];
         return list;
       })

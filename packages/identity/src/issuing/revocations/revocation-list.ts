@@ -42,7 +42,7 @@ export interface RevocationEvent {
   /** Of an identity provider. */
   readonly key: string | null;
   readonly at_seconds: number;
-  /** The time at which a principal was enabled. */
+  /** When a principal was enabled. */
   readonly sessions_not_before: number | null;
 }
 
@@ -99,7 +99,7 @@ export function makeRevocationList(
 }
 
 /**
- * The tokens of a reactivated tenant, provider or workload rule are valid again; of a principal, only those issued after
+ * All tokens of a reactivated tenant, provider or workload rule are valid again; for a principal, only those issued after
  * it was enabled.
  */
 function revokes({ type, status }: RevocationEvent): boolean {

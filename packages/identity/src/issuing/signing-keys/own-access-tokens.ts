@@ -24,7 +24,7 @@ export class AccessTokenRefused extends Error {
 /**
  * Verifies an access token of this issuer: form, signature, issuer, times, and one audience. The caller must check for
  * revocations since it was issued.
- * @param audience any, if it is undefined
+ * @param audience undefined accepts any audience
  * @throws AccessTokenRefused
  */
 export async function verifyOwnAccessToken(

@@ -262,7 +262,7 @@ describe('what the files may hold', () => {
     await assert.rejects(store.another(files.settings), /have the same kid/);
   });
 
-  test('the same key under another name is an overlap too: so a kid is changed', async () => {
+  test('the same key under another name is also an overlap, so a kid can be changed', async () => {
     const files = await makeFiles();
     await writeFile(files.current, testSigningKey());
     await writeFile(files.previous, testSigningKey());

@@ -20,7 +20,7 @@ export class Signatures {
     this.#waitingMax = waitingMax;
   }
 
-  /** RSA signatures that run or wait for a thread. */
+  /** The number of RSA signatures that run or wait for a thread. */
   get waiting(): number {
     return this.#waiting;
   }

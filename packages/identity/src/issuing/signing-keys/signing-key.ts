@@ -44,7 +44,7 @@ export interface KeyRing {
 /** The configured keys, RS256 first. */
 export type KeyRings = ReadonlyMap<SigningAlgorithm, KeyRing>;
 
-/** The files and names of the keys of one algorithm. */
+/** The files and names of one algorithm's keys. */
 interface KeySource {
   readonly algorithm: SigningAlgorithm;
   /** The signing key itself; it takes precedence over its file. */
@@ -107,7 +107,7 @@ export async function readConfiguredKeys(settings: Settings): Promise<KeyRings |
 async function readRing(source: KeySource): Promise<KeyRing | undefined> {
   const { algorithm, text, kids } = source;
   const role = algorithm === 'RS256' ? 'signing key' : `${algorithm} signing key`;
-  // In one line of an environment file, line ends are written as \n.
+  // In an environment file, which has one line per setting, line ends are written as \n.
   const pem = text?.replaceAll('\\n', '\n') ?? (await readKeyFile(source.file, role));
   const nextPem = await readKeyFile(source.nextFile, `next ${role}`);
   const previousPem = await readKeyFile(source.previousFile, `previous ${role}`);

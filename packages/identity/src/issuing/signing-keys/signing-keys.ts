@@ -26,12 +26,12 @@ import {
 } from './signing-keys.sql.ts';
 
 /**
- * The time for which a key is published after its last token has expired. It covers differences between clocks, and the
- * fact that a use is recorded only every 30 seconds.
+ * How long a key is published after its last token has expired. This covers differences between clocks, and the fact
+ * that a use is recorded only every 30 seconds.
  */
 const overlapMarginSeconds = 60;
 
-/** The time that a reader of the key document waits for the database before it gets the cached state. */
+/** How long a reader of the key document waits for the database before it gets the cached state. */
 const usesMsMax = 2000;
 
 /**
@@ -54,11 +54,11 @@ interface KeyDocument {
   readonly published: readonly PublishedKey[];
 }
 
-/** The keys of the settings, and until when they are needed, on the clock of `performance.now()`. */
+/** The configured keys, and until when they are needed, by `performance.now()`. */
 interface KeysInUse {
   readonly rings: KeyRings;
   readonly neededSeconds: number;
-  /** Per algorithm: as long as an audience uses it, and until the last token has expired. RS256 is always in use. */
+  /** Per algorithm: while an audience uses it, and until the last token has expired. RS256 is always in use. */
   usedUntilMs: ReadonlyMap<SigningAlgorithm, number>;
   /** Per `kid`: until the last token of the key has expired. */
   neededUntilMs: ReadonlyMap<string, number>;
@@ -82,7 +82,7 @@ export class SigningKeys implements SigningAlgorithms {
     });
   }
 
-  /** Signatures that run or wait for a thread. */
+  /** The number of signatures that run or wait for a thread. */
   get waiting(): number {
     return this.#signatures.waiting;
   }
@@ -134,7 +134,7 @@ export class SigningKeys implements SigningAlgorithms {
         if (isUsed) noted.push({ key, isSigning: key === signing });
         else others.push(key.kid);
     }
-    // All processes lock in the same order, or two that change back and forth could deadlock.
+    // All processes lock in the same order: otherwise two that swap keys could deadlock.
     noted.sort(({ key: one }, { key: other }) => (one.kid < other.kid ? -1 : 1));
     return this.#pool.transaction(async (tx) => {
       const notes = new Map<string, KeyNote>();
@@ -157,7 +157,7 @@ export class SigningKeys implements SigningAlgorithms {
       .map((ring) => ring.signing)
       .filter(({ algorithm }) => isAhead(keys.usedUntilMs.get(algorithm)));
     const kids = rings.flatMap(keysOf).map(({ kid }) => kid);
-    // If a reload replaces the keys meanwhile, this updates the replaced ones, which has no effect.
+    // If a reload replaces the keys in the meantime, this updates the replaced ones, which has no effect.
     keys.neededUntilMs = neededUntilOf(await this.#pool.rows(noteKeyUses(signing, keys.neededSeconds, kids)));
   }
 
@@ -259,7 +259,7 @@ function isAhead(untilMs: number | undefined): boolean {
   return untilMs !== undefined && untilMs > performance.now();
 }
 
-/** Until when each algorithm is used, on the clock of `performance.now()`. */
+/** When each algorithm stops being used, on the clock of `performance.now()`. */
 function endsOf(uses: readonly AlgorithmUse[]): Map<SigningAlgorithm, number> {
   const ends = new Map<SigningAlgorithm, number>([['RS256', Number.POSITIVE_INFINITY]]);
   for (const { algorithm, is_carried, needed_seconds } of uses)
@@ -276,7 +276,7 @@ function neededUntilOf(notes: readonly Pick<KeyNote, 'kid' | 'needed_seconds'>[]
   );
 }
 
-/** A key that was published as the next one must keep its published name. */
+/** A key that was published as the next one must keep that name. */
 function refuseOtherName(announced: PublishedKey | undefined, { kid, thumbprint }: SigningKey): void {
   if (announced?.thumbprint === thumbprint && announced.kid !== kid)
     throw new SigningKeyError(

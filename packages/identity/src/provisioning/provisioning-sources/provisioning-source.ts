@@ -7,7 +7,7 @@ import { SourceKind } from './provisioning-sources.events.ts';
 
 const UpstreamMode = z.enum(['off', 'scim', 'admin', 'auto']);
 
-/** The fields that are set at the registration and can be changed later. */
+/** The fields that are set at registration and can be changed later. */
 const choices = {
   upstreamMode: UpstreamMode.describe(
     'The protocol for writing new, enabled and disabled users to the directory first; `auto` tries SCIM, then the admin API. Requires upstreamBaseUrl, upstreamRealm and credentials in the settings.',

@@ -35,7 +35,7 @@ export const provisioningSourceEnabled = defineEvent(
   Named,
 );
 
-/** Once per episode, which the next write or heartbeat of the source ends. */
+/** Emitted once per episode, which the source's next write or heartbeat ends. */
 export const provisioningSourceStale = defineEvent(
   'provisioning_source.stale',
   'provisioning_source',

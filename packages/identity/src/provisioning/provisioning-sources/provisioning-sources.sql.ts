@@ -5,7 +5,7 @@ import type { NewProvisioningSource, SourceChoices, SourceRow, StoredSource } fr
 
 type ProviderRow = RowOf<Tables['identity_providers']>;
 
-/** The lock excludes a concurrent change of the provider's profile. */
+/** The lock excludes a concurrent change to the provider's profile. */
 export function lockProvider(tenantId: string, key: string) {
   return sql<Pick<ProviderRow, 'id' | 'lifecycle_profile'>>`
     select id, lifecycle_profile from identity_providers where tenant_id = ${tenantId} and key = ${key}
@@ -63,7 +63,7 @@ export function updateStaleSources(tenantId: string | null, sourceId: string | n
       stale_after_seconds, last_sync_at, true as is_stale`;
 }
 
-/** The next stale source that isn't recorded as such, by id. */
+/** The next stale source, by id, that isn't recorded as such. */
 export function findSilentSourceAfter(sourceId: string | null) {
   return sql<Pick<SourceRow, 'id'>>`
     select id from provisioning_sources
@@ -80,7 +80,7 @@ export function findSource(tenantId: string, sourceId: string) {
     from provisioning_sources where id = ${sourceId} and tenant_id = ${tenantId}`;
 }
 
-/** Excludes a concurrent change, and a concurrent issuing of a token, of the source. */
+/** Prevents the source from being changed, and tokens from being issued for it, concurrently. */
 export function lockSource(tenantId: string, sourceId: string) {
   return sql<StoredSource & SourceChoices>`
     select id, tenant_id, key, kind, identity_provider_id, service_principal_id, upstream_mode, status,
@@ -89,7 +89,7 @@ export function lockSource(tenantId: string, sourceId: string) {
     for no key update`;
 }
 
-/** A source that is not stale by the new limit loses its mark, and is recorded again when it becomes stale. */
+/** A source that isn't stale under the new limit loses its mark, and is recorded again when it becomes stale. */
 export function updateSource(source: Pick<StoredSource, 'id' | 'tenant_id'>, choices: SourceChoices) {
   return sql`
     update provisioning_sources set stale_after_seconds = ${choices.stale_after_seconds},

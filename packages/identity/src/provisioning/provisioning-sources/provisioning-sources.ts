@@ -111,7 +111,7 @@ export async function updateProvisioningSource(
 }
 
 /**
- * Enables or disables a source. A repetition changes nothing but is audited.
+ * Enables or disables a source. Repeating the call changes nothing but is audited.
  * @throws Refusal `provisioning_source_not_found`; `population_managed_by_directory` when a SCIM source is enabled
  * whose provider has become `read_only`
  */

@@ -44,7 +44,7 @@ export const provisioningTokenOf = wireMapper<ProvisioningTokenRow>()(Provisioni
 
 const issuedOf = wireMapper<ProvisioningTokenRow>()(IssuedProvisioningToken, { token: () => null });
 
-/** @param secret null when the response is repeated: it is shown once */
+/** @param secret null in a replayed response: the secret is shown once */
 export function issuedTokenOf(row: ProvisioningTokenRow, secret: string | null): IssuedProvisioningToken {
   return { ...issuedOf(row), token: secret };
 }

@@ -43,7 +43,7 @@ export const revoke = endpoint({
   isEmergency: true,
   method: 'POST',
   path: '/tenants/{tenantId}/provisioning-sources/{sourceId}/tokens/{tokenId}:revoke',
-  summary: 'Revoke a SCIM token. A repetition changes nothing.',
+  summary: 'Revoke a SCIM token. Revoking it again changes nothing.',
   params: { ...sourceParams, tokenId: Uuid },
   returns: { 204: null },
   errors: ['credential_not_found'],

@@ -24,7 +24,7 @@ export function insertProvisioningToken(token: {
     returning id, name, public_prefix, created_at, expires_at, revoked_at`;
 }
 
-/** The token that an earlier request with this Idempotency-Key has made. */
+/** The token that an earlier request with this Idempotency-Key created. */
 export function findTokenByKey(sourceId: string, key: string) {
   return sql<ProvisioningTokenRow & Pick<TokenRow, 'idempotency_fingerprint'>>`
     select id, name, public_prefix, created_at, expires_at, revoked_at, idempotency_fingerprint

@@ -35,7 +35,7 @@ export function parseProvisioningToken(token: string): string | undefined {
 }
 
 /**
- * Issues a long-lived token of a source, for directories that can't request access tokens (see
+ * Issues a long-lived token for a source, for directories that can't request access tokens (see
  * docs/reference/scim.md#provisioning-tokens).
  * @throws Refusal `provisioning_source_not_found`, `idempotency_key_reused`, `token_limit_reached`
  */
@@ -93,7 +93,7 @@ export async function listProvisioningTokens(
   return rows.map(provisioningTokenOf);
 }
 
-/** Revokes a token; a repetition changes nothing. @throws Refusal `credential_not_found` */
+/** Revokes a token; revoking it again changes nothing. @throws Refusal `credential_not_found` */
 export async function revokeProvisioningToken(
   context: Context,
   tenantId: string,

@@ -11,7 +11,7 @@ import { provisioningSourceStale } from './provisioning-sources.events.ts';
 import { findSilentSourceAfter, updateStaleSources } from './provisioning-sources.sql.ts';
 
 const intervalMs = 60_000;
-/** The maximum number of sources that the log lists among those that could not be recorded. */
+/** How many of the sources that could not be recorded the log lists at most. */
 const namedMax = 10;
 
 /**

@@ -38,12 +38,12 @@ test('a line holds a source, its base address, and a client or a token', async (
 test('an invalid file is refused at the start by a message without its content', async () => {
   const secret = 'never-to-be-shown';
   const refusals: [string, RegExp][] = [
-    [`source ${base} baton:${secret}`, /has a line 1 that is of another form/],
-    [`${one} ${base} ${secret}`, /has a line 1 that is of another form/],
-    [`${one} baton:${secret}`, /has a line 1 that is of another form/],
-    [`${one} ${base}?x=1 baton:${secret}`, /has a line 1 that is of another form/],
-    [`${one} ftp://login.example.com baton:${secret}`, /has a line 1 that is of another form/],
-    [`${one} ${base} baton:${secret} more`, /has a line 1 that is of another form/],
+    [`source ${base} baton:${secret}`, /has a line 1 with an invalid format/],
+    [`${one} ${base} ${secret}`, /has a line 1 with an invalid format/],
+    [`${one} baton:${secret}`, /has a line 1 with an invalid format/],
+    [`${one} ${base}?x=1 baton:${secret}`, /has a line 1 with an invalid format/],
+    [`${one} ftp://login.example.com baton:${secret}`, /has a line 1 with an invalid format/],
+    [`${one} ${base} baton:${secret} more`, /has a line 1 with an invalid format/],
     [`\n${one} ${base} a:${secret}\n${one.toUpperCase()} ${base} b:${secret}`, /has a line 3 that repeats/],
   ];
   for (const [text, message] of refusals)

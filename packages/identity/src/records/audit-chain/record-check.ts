@@ -3,8 +3,8 @@ import { recordMac } from './record-mac.ts';
 import type { ContentRow } from './seal.ts';
 
 /**
- * The maximum difference between the clocks of the database and the processes, and between a record's position and its
- * time. A transaction takes seconds; the rest allows for clock differences.
+ * How far the clocks of the database and the processes may differ, and by how much a record may be older than one
+ * before it. A transaction takes seconds; the rest allows for clock differences.
  */
 const clockMinutesMax = 5;
 const clockMsMax = clockMinutesMax * 60_000;

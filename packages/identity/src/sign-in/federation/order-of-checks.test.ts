@@ -73,7 +73,7 @@ const byToken: readonly Fault<SignIn>[] = [
   fault('unknown_signing_key', ({ header }) => (header['kid'] = 'unknown')),
   fault('invalid_signature', (attempt) => (attempt.isForged = true)),
   fault('invalid_token', claiming({ sub: undefined }), 'claims'),
-  fault('invalid_token', claiming({ iat: nowSeconds() + 100 }), 'of the future'),
+  fault('invalid_token', claiming({ iat: nowSeconds() + 3600 }), 'of the future'),
   fault('token_expired', claiming({ exp: nowSeconds() - 1 })),
   fault('invalid_issuer', claiming({ iss: 'https://login.example.com' })),
   fault('invalid_audience', claiming({ aud: 'another' })),

@@ -70,7 +70,7 @@ const RequiredClaims = valuesByName(
   requiredClaimsMax,
 );
 
-/** The fields that are set at the registration and can be changed later. */
+/** The fields that are set at registration and can be changed later. */
 const choices = {
   audience: characters(1, 200).describe('Must be in the `aud` of upstream tokens, alone or with others.'),
   jwksUri: JwksUri.describe('The address of the JWKS document; empty uses discovery.'),

@@ -108,7 +108,7 @@ export async function updateIdentityProvider(
 }
 
 /**
- * Enables or disables a provider. A repetition changes nothing but is audited.
+ * Enables or disables a provider. Repeating the call changes nothing but is audited.
  * @throws Refusal `identity_provider_not_found`
  */
 export async function setIdentityProviderStatus(

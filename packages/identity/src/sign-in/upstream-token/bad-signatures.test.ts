@@ -162,7 +162,7 @@ for (const [alg, pair, length] of [
   ['ES256', elliptic, 32],
   ['ES384', elliptic384, 48],
 ] as const)
-  test(`the two numbers of ${alg} are of the group, in their order and of their length`, async () => {
+  test(`the two numbers of ${alg} are of the group, in the right order and of the right length`, async () => {
     const n = orders[alg];
     const text = input(pair);
     const hash = alg === 'ES256' ? 'sha256' : 'sha384';

@@ -1,4 +1,4 @@
-// Needs its own process, because it replaces the observer of the process.
+// Needs its own process: it replaces the observer of the process.
 
 import assert from 'node:assert/strict';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';

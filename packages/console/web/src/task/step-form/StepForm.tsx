@@ -12,7 +12,7 @@ import { labelAnswers } from './form-fields.ts';
 
 const formQuery = ({ id, origin }: Pick<Task, 'id' | 'origin'>) =>
   queryOptions({
-    // Without the version, so that input in the form survives changes of the task.
+    // Without the version, so that input in the form survives changes to the task.
     queryKey: ['tasks', 'form', id],
     queryFn: ({ signal }) => baton.tasks.getForm(id, { signal }),
     enabled: origin.kind === 'process',

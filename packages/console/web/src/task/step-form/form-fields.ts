@@ -1,6 +1,6 @@
 type Schema = Readonly<Record<string, unknown>>;
 
-/** The control of a field. Values without a simple control are edited as JSON. */
+/** The form control for a field. Values without a simple control are edited as JSON. */
 export type FieldKind =
   | 'text'
   | 'long'
@@ -40,7 +40,7 @@ export interface FormField {
 /** Answers by the names of their fields; undefined for a field that is left empty. */
 export type Answers = Readonly<Record<string, unknown>>;
 
-/** A text with more characters than this gets more than one line. */
+/** A text field that allows more characters than this is multi-line. */
 const lineCharactersMax = 120;
 const choicesMax = 200;
 

@@ -4,7 +4,7 @@ import { type Governance, meetOf } from './governance.ts';
 import type { Layer } from './layer.ts';
 import { mergeValues } from './merge.ts';
 
-/** The origin of a value: a project and one of its layers. */
+/** Where a value comes from: a project and one of its layers. */
 export const ConfigOrigin = z
   .strictObject({
     source: z.enum(['template', 'ancestor', 'revision', 'profile']),

@@ -83,7 +83,7 @@ export function meetOf(name: string, one: Json, other: Json): Json {
   return (fields[name] as Field).meet(one, other);
 }
 
-/** A field in which a layer would allow more than its ancestors. */
+/** A field for which a layer would allow more than its ancestors do. */
 export interface Violation {
   readonly path: string;
   readonly ancestor: Json;

@@ -2,7 +2,7 @@ import type { Json, JsonObject } from '@baton/values/wire';
 import type { ConfigDocument } from './config-document.ts';
 import { mergeObjects } from './merge.ts';
 
-/** The contribution of one project to the configuration. */
+/** What one project contributes to the configuration. */
 export interface Layer {
   readonly projectId: string;
   readonly workspaceId: string;

@@ -39,7 +39,7 @@ export function objectOf(effect: Closing): { name: string; id: string } {
   return { name, id };
 }
 
-/** A line of the journal about an effect. */
+/** A journal line about an effect. */
 interface EffectEntry {
   readonly at: string;
   readonly kind: 'intent';

@@ -11,11 +11,11 @@ import { findLinks } from './links.sql.ts';
  * consecutive steps.
  */
 
-/** Equals the maximum depth of calls. */
+/** The same as the maximum depth of calls. */
 export const linksMax = 10;
 /**
- * Later effects of an instance that no event caused don't continue the chain of its start: the instance has waited
- * meanwhile.
+ * Later effects of an instance that no event caused don't continue the chain of its start: the instance has been
+ * waiting in the meantime.
  */
 const linkSecondsMax = 60;
 const ofProcess = /^process:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
@@ -40,7 +40,7 @@ export async function linksTo(context: Context, event: EventRow): Promise<number
     const found = findLinks(context.tenantId, { instanceId, source, at, linkSecondsMax });
     return (await context.db.row(found))?.links;
   }
-  // For rules, the task has the length of the chain. It includes rules, so it may exceed the limit by more than one.
+  // For rules, the task stores the length of the chain. It includes rules, so it may exceed the limit by more than one.
   if (correlation?.startsWith('work-rule:') !== true) return undefined;
   return Math.min((await findChain(context, causeOfEvent(event))) - 1, linksMax);
 }

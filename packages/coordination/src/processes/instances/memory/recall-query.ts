@@ -10,7 +10,7 @@ import type { Context } from '../../context.ts';
 
 const answerBytesMax = 262_144;
 /**
- * The result size limit of a step, as JSON: it must fit into the instance's data together with the existing members.
+ * The maximum size of a step's result as JSON: it must fit into the instance's data together with the existing members.
  */
 const resultCharactersMax = 49_152;
 /** The average number of characters per token. */
@@ -19,7 +19,7 @@ const itemsMax = 200;
 
 export type Asked =
   | { readonly kind: 'answered'; readonly recalled: Recalled }
-  /** A retry of the same query would fail the same way. */
+  /** Retrying the same query would fail the same way. */
   | { readonly kind: 'refused'; readonly reason: 'memory_refused' | 'memory_unreadable' }
   | { readonly kind: 'later' };
 

@@ -175,7 +175,7 @@ test('an open task has the form of the later version, and the names of two steps
     openElements.find((one: { id: string }) => one.id === element).taskId as string;
   const later = fork(step('right', 'fresh'), step('left', 'same'));
   await publish(key, versionOf(2, later, from(1, 2, { left: 'right', right: 'left' })));
-  // Regardless of the number of names that others give a task.
+  // The migration must work however many external references others have added to the task.
   await baton.pool.run(sql`
     insert into external_references (id, tenant_id, entity_type, entity_id, external_system, external_type, external_id,
       reference_key, metadata, created_by)

@@ -52,7 +52,7 @@ export async function firstThatResolves(
 }
 
 /**
- * The assignee of a task whose chain resolves to no principal: the chain's agent, which may be linked later; otherwise
+ * The assignee of a task if its chain resolves to no principal: the chain's agent, which may be linked later; otherwise
  * none, until a person with processes.operate assigns the task. The task is not open to all, because the step specified
  * assignees.
  */

@@ -26,7 +26,7 @@ async function findHolder(context: Context, taskId: string | null): Promise<stri
   return (await findTaskUnseen(context, { id: taskId, number: null }))?.assigneeId ?? null;
 }
 
-/** The ids in an event: for an owner that is a role, the first of its holders. */
+/** The ids for an event: if the owner is a role, the first of its holders. */
 export async function namesOf(
   context: Context,
   workspaceId: string | null,

@@ -93,7 +93,7 @@ export async function replayInTurn(
 /**
  * Replays instances with several valid candidates, when the tenant and the process have a free slot. Together they may
  * take as long as one call; instances that were not started by then count as not replayed.
- * @returns the result of each, in their order
+ * @returns the result of each, in the same order
  * @throws Refusal 503 `unavailable` if too many requests wait
  */
 export function replayAllInTurn(
@@ -113,7 +113,7 @@ export function replayAllInTurn(
   );
 }
 
-/** The maximum time that a call searches for deadlines that move. */
+/** How long a call searches for deadlines that move. */
 const foreseeingMsMax = 1000;
 
 /**

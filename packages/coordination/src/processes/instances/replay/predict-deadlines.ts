@@ -10,11 +10,11 @@ import type { Context } from '../../context.ts';
 import { calendarsOf, migrationTarget, preparedOf, toolsOf, useDefinition } from '../definitions-in-use.ts';
 import { findState, listOfReplayed } from './replay.sql.ts';
 
-/** The effect of a migration on deadlines, computed by reads alone (docs/reference/packages.md#plan). */
+/** How a migration would change deadlines, computed without any write (docs/reference/packages.md#plan). */
 
-/** The maximum number of instances, the newest of the definition. */
+/** The maximum number of instances; the definition's newest ones are used. */
 export const predictedMax = 200;
-/** Maximum time for one instance, because other work waits meanwhile. */
+/** Maximum time for one instance, because other work has to wait. */
 const instanceMsMax = 60;
 
 /** Thrown if an instance takes too long: its deadlines are omitted. */

@@ -17,17 +17,17 @@ import type { Recorded } from '../instance.ts';
 
 /** The maximum number of timers that fire only in the replay. */
 const ownTimersMax = 100;
-/** Maximum length of a reported value; of a longer one, only the length is reported. */
+/** Maximum length of a reported value; for a longer one, only the length is reported. */
 const valueCharactersMax = 1000;
 
-/** A journal line of an instance. */
+/** A line in an instance's journal. */
 export interface Line extends JournalNote {
   readonly seq: number;
   readonly input: Recorded | null;
 }
 
 export interface Divergence {
-  /** The line at which the instance differs; if only the replay has a line, the line of the input. */
+  /** The line at which the instance differs or, if only the replay has a line, the line of the input. */
   readonly journalSeq: number;
   readonly kind: JournalNote['kind'];
   readonly element: string | null;
@@ -62,8 +62,8 @@ export interface Candidate extends Version {
 }
 
 /**
- * For a migrated instance, the candidate replaces the last version; earlier inputs are processed by the versions of
- * that time.
+ * For a migrated instance, the candidate replaces the last version; earlier inputs are processed by the versions in use
+ * at that time.
  * @param divergencesMax the number of stored differences; all are counted
  * @returns undefined if the journal doesn't contain all inputs. It yields after each of them.
  * @throws errors that the definition didn't cause
@@ -157,7 +157,7 @@ function isOfEngine({ kind, reason, data }: Line): boolean {
   return kind !== 'input' || reason !== 'passed_over';
 }
 
-/** The number of times that each timer of the instance still has to fire in the replay. */
+/** How often each of the instance's timers still has to fire in the replay. */
 function takenTimers(segments: readonly Segment[]): Map<string, number> {
   const taken = new Map<string, number>();
   for (const { recorded } of segments) {

@@ -10,7 +10,12 @@ export const processReplayApi = [
     path: '/process-definitions/{key}:replay',
     summary: 'Replay instances with another definition.',
     description:
-      'The candidate processes the recorded inputs of instances again, in their order and at their times, and the result is compared with the journals of the instances. The version number of the candidate is ignored. Results that only the candidate would wait for never arrive. Calendars are used in their current state. Instances whose inputs were not recorded, because they are older than that feature, are `incomplete`. Inputs before a migration are processed by the version of that time. Nothing is written. A tenant runs one call at a time, and a process two; four calls of a tenant wait for at most 10 s.',
+      'The candidate processes the recorded inputs of instances again, in the original order and at the original ' +
+      'times, and the result is compared with the journals of the instances. The version number of the candidate is ' +
+      'ignored. Results that only the candidate would wait for never arrive. Calendars are used in their current ' +
+      'state. Instances whose inputs were not recorded, because they are older than that feature, are `incomplete`. ' +
+      'Inputs before a migration are processed by the version of that time. Nothing is written. A tenant runs one ' +
+      'call at a time, and a process two; four calls of a tenant wait for at most 10 s.',
     permission: 'packages.test',
     alsoOneOf: ['processes.read'],
     idempotency: 'ignored',

@@ -20,14 +20,14 @@ import {
 } from './replay.sql.ts';
 import { type Candidate, type Line, type Replay, replayInstance } from './replay-instance.ts';
 
-/** Replays instances with another definition, by reads alone (docs/reference/processes.md#replay). */
+/** Replays instances with another definition, without any write (docs/reference/processes.md#replay). */
 
 export const replayedMax = 200;
 const divergencesMax = 10;
-/** Limits of the journal of one instance. */
+/** Limits for one instance's journal. */
 const linesMax = 2000;
 const charactersMax = 2_097_152;
-/** Maximum time for one input, because other work waits meanwhile. */
+/** Maximum time for one input, because other work has to wait. */
 const inputMsMax = 60;
 /** Maximum time for a whole call; instances that were not started by then are omitted. */
 export const callMsMax = 5000;
@@ -73,7 +73,7 @@ export interface ReplayQuestion {
   /** The parsed and validated candidate. */
   readonly spec: ProcessSpec;
   readonly instanceIds?: readonly string[] | undefined;
-  /** The number of newest instances, without ids. */
+  /** How many of the newest instances are replayed if no ids are given. */
   readonly limit: number;
   /** The time after which no further instance is started, in `performance.now()` time. */
   readonly untilMs: number;
@@ -116,7 +116,7 @@ async function rowsOf(
   return rows.slice(0, limit);
 }
 
-/** @throws Refusal `not_found` of an instance that the caller doesn't see, or that belongs to another definition */
+/** @throws Refusal `not_found` for an instance that the caller doesn't see, or that belongs to another definition */
 export async function namedRows(
   context: Context,
   key: string,

@@ -33,7 +33,7 @@ export function lockDeletable(tenantId: string, id: string, consumer: string, ne
     for update of i skip locked`;
 }
 
-/** Deletes some rows of an instance; the instance itself with the last of them. */
+/** Deletes some rows of an instance, and the instance itself together with the last of them. */
 export function deleteSome(tenantId: string, id: string, rowsMax: number) {
   return sql<{ rows: number }>`
     with lines as (

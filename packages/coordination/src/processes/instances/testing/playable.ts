@@ -92,7 +92,7 @@ export function withoutProblems(spec: Spec, problems: readonly Problem[]): Spec 
   for (const { code, path } of problems) {
     const names = path.split('/').slice(1);
     const stage = at(names) as Stage | undefined;
-    // Elements of a shortened list are removed.
+    // Already removed: its list was truncated for an earlier problem.
     if (stage === undefined) continue;
     if (code === 'unreachable_step') at(names.slice(0, -1)).splice(Number(names.at(-1)));
     else if (code === 'unreachable_stage') stage.entry = 'data.n < 2';

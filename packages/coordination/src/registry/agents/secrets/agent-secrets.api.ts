@@ -21,7 +21,7 @@ export const agentSecretsApi = [
     id: 'setAgentSecret',
     method: 'PUT',
     path: '/agents/{key}/secrets/{name}',
-    summary: 'Set a secret of an agent.',
+    summary: "Set an agent's secret.",
     description:
       'The value goes to the secret store and is never returned. Returns 201 for a new name, otherwise 200; with ' +
       '`If-None-Match: *` an existing name is refused. An agent has at most 100 secrets.',
@@ -51,7 +51,7 @@ export const agentSecretsApi = [
     id: 'listAgentSecrets',
     method: 'GET',
     path: '/agents/{key}/secrets',
-    summary: 'List the names of the secrets of an agent, never their values.',
+    summary: "List the names of an agent's secrets, never their values.",
     permission: 'agents.read',
     params: agentParams,
     paging: true,
@@ -63,7 +63,7 @@ export const agentSecretsApi = [
     id: 'deleteAgentSecret',
     method: 'DELETE',
     path: '/agents/{key}/secrets/{name}',
-    summary: 'Delete a secret of an agent.',
+    summary: "Delete an agent's secret.",
     description:
       'An external store deletes the value immediately or, while it is unavailable, as soon as it is available ' +
       'again. A retired agent has no secrets: retiring it deletes them all.',

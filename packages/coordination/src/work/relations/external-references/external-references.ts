@@ -224,7 +224,7 @@ export async function listExternalReferences(
     return listPage(db, findReferencesOf(tenantId, entity.id, page), externalReferenceOf);
   }
   if (!isGiven(byName) || !isAbsent(byEntity)) fail('invalid_external_lookup');
-  // Built first, because it refuses a cursor of another list, although a name has only one page.
+  // Built first, because it refuses a cursor from another list, although a name has only one page.
   findReferencesOf(tenantId, tenantId, page);
   const row = await db.row(findReferenceByName(tenantId, keyOf(query as ExternalName)));
   const isReadable =

@@ -5,13 +5,13 @@ import { type AddresseeRow, findAddressedToOthers, upsertAddressee } from './add
 
 /**
  * The addressee of a process step's task. Only it can claim the task, change what the step reads, and complete it; a
- * person with processes.operate may act instead. For an agent, the principal that is currently linked to it counts.
+ * person with processes.operate may act instead. For an agent, that is the principal currently linked to it.
  */
 export type Addressee =
   | { readonly principalId: string }
   | { readonly agentKey: string }
   | { readonly roleId: string }
-  /** No one: the step names a principal that doesn't exist. */
+  /** Nobody: the step names a principal that doesn't exist. */
   | Record<string, never>;
 
 /** The columns of a task that show whether it has an addressee. */

@@ -13,7 +13,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-/** Claims a task and starts a run, as far as it gets. */
+/** Claims a task and starts a run; either may be refused. */
 async function begin(taskId: string): Promise<boolean> {
   const { actor, sessionId } = worker;
   const claim = await actor.post(`/tasks/${taskId}:claim`, { sessionId });

@@ -80,7 +80,7 @@ export function withAuthors(
   });
 }
 
-/** The same for evidence: an item with any difference, even in its note, gets the author. */
+/** The same for evidence: an item that differs in any way, even only in its note, is attributed to the new author. */
 export function withEvidenceAuthors(
   before: readonly TaskEvidence[],
   after: readonly Evidence[],
@@ -97,7 +97,7 @@ interface TaskFields {
   readonly customFields: JsonObject;
 }
 
-/** A change of a task, as the conditions of checks read it. */
+/** A change to a task, as the conditions of checks read it. */
 export interface FieldChange {
   readonly before: TaskFields;
   readonly after: TaskFields;

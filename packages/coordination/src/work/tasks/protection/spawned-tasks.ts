@@ -10,7 +10,7 @@ import { findSpawnedTasks } from './spawned-tasks.sql.ts';
 const tasksMax = 50;
 
 /**
- * Refuses a change of a task that would skip checks of tasks that it spawned: their conditions read it as
+ * Refuses a change to a task that would skip checks of tasks that it spawned: their conditions read it as
  * `$.spawnedBy`. Only a change that empties a field can.
  * @throws Refusal `acceptance_protected` {keys}
  */

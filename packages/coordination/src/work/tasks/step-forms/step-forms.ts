@@ -49,7 +49,8 @@ export async function findTaskStep(
 }
 
 /**
- * The process step's name of a task, with the step's form and context in its metadata; undefined for any other task.
+ * The name that a process step gave a task, with the step's form and context in its metadata; undefined for any other
+ * task.
  */
 export function getStepName({ db, tenantId }: Context, taskId: string): Promise<StepNameRow | undefined> {
   return db.row(findStepName(tenantId, taskId));

@@ -1,5 +1,6 @@
 /**
- * The process step's name of a task, with the id `process/<instance>/<element>` (docs/reference/processes.md#forms).
+ * The name that a process step gives its task, with the id `process/<instance>/<element>`
+ * (docs/reference/processes.md#forms).
  */
 export const processStepName = { externalSystem: 'control-plane', externalType: 'process_step' } as const;
 

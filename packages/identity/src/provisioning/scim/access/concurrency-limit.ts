@@ -3,14 +3,14 @@ import { recordedTransaction } from '../../../records/journal/recorded-transacti
 import type { Context } from '../../context.ts';
 import { sourceOf } from './scim-access.ts';
 
-/** Per kind and source in this process; a request waits as long as for a database connection. */
+/** Limits per kind and source in this process; a request waits as long as it would for a database connection. */
 const bounds = { runningMax: 4, waitMsMax: 5000 };
 const limits = {
   /** A list may take seconds. */
   lists: new ConcurrencyLimit('lists of the source', { ...bounds, queuedMax: 32 }),
   /** A write takes milliseconds, and directories send many at once. */
   writes: new ConcurrencyLimit('writes of the source', { ...bounds, queuedMax: 500 }),
-  /** A response may have 30 MB, which are held until the client has read them. */
+  /** A response may have 30 MB, which stay in memory until the client has read them. */
   largeGroups: new ConcurrencyLimit('large groups of the source', { ...bounds, runningMax: 2, queuedMax: 8 }),
 };
 

@@ -5,7 +5,7 @@ import { type AuditEntry, auditDraft } from '../../../records/audit.ts';
 const intervalMs = 60_000;
 const keptMax = 10_000;
 
-/** A denied request, with the sender as far as its credential identifies one. */
+/** A denied request, with its sender if the credential identifies one. */
 export type ScimDenial = Pick<AuditEntry, 'tenantId' | 'resource' | 'reason'> & { readonly actor: string };
 
 /**

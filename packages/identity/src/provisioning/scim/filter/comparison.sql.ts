@@ -6,7 +6,7 @@ import type { LeafFilter, Operator } from './filter-grammar.ts';
 import type { SqlValues } from './sql-scope.ts';
 
 /**
- * The comparison of one expression with a value (RFC 7644, table 3). The operators depend on the type:
+ * Compares one expression with a value (RFC 7644, table 3). The operators depend on the type:
  *
  * | type                       | operators                                    |
  * | -------------------------- | -------------------------------------------- |

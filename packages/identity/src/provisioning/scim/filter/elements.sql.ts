@@ -25,7 +25,7 @@ export interface Elements {
   readonly of: string;
   /** Whether the list has any element. */
   readonly isPresent: string;
-  /** The expression of a part of one element; of the element itself without a part. */
+  /** The expression for a part of one element or, if no part is given, for the element itself. */
   part(sub: Attribute | undefined): string;
 }
 
@@ -47,7 +47,7 @@ export function someElement(elements: Elements, condition: string): string {
 }
 
 /**
- * The condition of a filter in brackets, `emails[type eq "work" and primary eq true]`, on one element. Its names refer
+ * The condition for a filter in brackets, `emails[type eq "work" and primary eq true]`, on one element. Its names refer
  * to the element's parts.
  * @throws Refusal `scim_invalid_filter` for an unknown name, or for nested brackets
  */

@@ -3,7 +3,7 @@ import { type Attribute, attributeNamed, type ResourceKind } from '../protocol/a
 import type { Scope } from './sql-scope.ts';
 
 /**
- * The SQL expression of an attribute with one value, over the row `r`:
+ * The SQL expression for a single-valued attribute, over the row `r`:
  *
  * | attribute                  | expression                                              |
  * | -------------------------- | ------------------------------------------------------- |
@@ -16,7 +16,7 @@ import type { Scope } from './sql-scope.ts';
  * Names come from the schemas, never from a client. An absent attribute is null.
  */
 
-/** Attributes of users and groups that have their own column. */
+/** The attributes of users and groups that have their own column. */
 export const columns: Readonly<Record<string, string>> = {
   id: 'r.id',
   externalId: 'r.external_id',
@@ -61,12 +61,12 @@ export function comparedAttribute({ attribute, sub }: Located): Attribute | unde
   return attribute.type === 'complex' ? attributeNamed(attribute.subAttributes ?? [], 'value') : attribute;
 }
 
-/** A JSON text, in the type of its attribute. The cast cannot fail: bodies are parsed by the schema. */
+/** A JSON text, cast to the type of its attribute. The cast cannot fail: bodies are parsed by the schema. */
 export function castToType({ type }: Attribute, text: string): string {
   return type === 'boolean' ? `(${text})::boolean` : text;
 }
 
-/** Texts are compared by code point, as the indexes are sorted, and in lower case unless case matters. */
+/** Texts are compared by code point, which is how the indexes are sorted, and in lower case unless case matters. */
 export function collateText(attribute: Attribute, expression: string): string {
   if (attribute.type === 'boolean' || attribute.type === 'dateTime') return expression;
   const text = isUuid(expression) ? `${expression}::text` : expression;

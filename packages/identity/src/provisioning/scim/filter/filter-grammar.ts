@@ -79,7 +79,7 @@ class Reader {
   }
 
   /**
-   * @param level of nesting, from 1
+   * @param level the level of nesting, starting at 1
    * @param inside whether it is in brackets, where names refer to an element and brackets can't be nested
    */
   readOr(level: number, inside: boolean): Filter {

@@ -11,9 +11,11 @@ import { parseSelection, type Selection, selectionQuery } from '../protocol/sele
 import { type Filter, parseFilter } from './filter-grammar.ts';
 import { type PageOrder, ResourceList, type Shape } from './resource-list.sql.ts';
 
-/** The default of `count`, the size of a page. */
+/** The default for `count`, the size of a page. */
 const pageSize = 100;
-/** The size of one page, which has at least one resource: a list needs several times as much memory. */
+/**
+ * The maximum size of one page in bytes, which has at least one resource: a list needs several times as much memory.
+ */
 export const pageBytesMax = 4 * 1024 * 1024;
 /** PostgreSQL's code for a statement that timed out. */
 const queryCanceled = '57014';
@@ -62,8 +64,8 @@ export function parseSearch(body: JsonObject, settings: Settings): ListOrder {
 }
 
 /**
- * One page of the resources of a source, and the total number. A page ends early if its resources would together exceed
- * 4 MiB: the client continues at `startIndex + itemsPerPage`.
+ * One page of a source's resources, and the total number. A page ends early if its resources would together exceed 4
+ * MiB: the client continues at `startIndex + itemsPerPage`.
  * @param source its id, the base address of resources, and the columns and the size of a resource
  * @param view converts rows into resources; it runs under the limit too, because it has the page in memory
  * @throws Refusal `scim_invalid_filter`; `scim_invalid_value` for an unknown attribute to sort by; `scim_too_many` when

@@ -14,7 +14,7 @@ export interface Part {
 export interface PlaceRow {
   readonly kind: ResourceKind['name'];
   readonly id: string;
-  /** The number of entries on the page without its byte limit. */
+  /** The number of entries that the page would have without the byte limit. */
   readonly found: number;
 }
 

@@ -45,7 +45,7 @@ export async function listMergedPage<First, Second>(
       ...(await listed[1].view(await rowsOf<Second>(parts[1]))),
     ];
     const byId = new Map(views.map((resource) => [resource['id'], resource]));
-    // A resource that was deleted meanwhile is left out.
+    // A resource that was deleted in the meantime is omitted.
     const resources = places.map(({ id }) => byId.get(id)).filter((one) => one !== undefined);
     const found = places[0]?.found ?? 0;
     const isLast = found > 0 && found < order.count;

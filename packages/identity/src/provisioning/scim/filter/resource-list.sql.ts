@@ -7,7 +7,7 @@ import type { Filter } from './filter-grammar.ts';
 import { sortExpression } from './sort.sql.ts';
 import { type Scope, SqlValues } from './sql-scope.ts';
 
-/** The page and the order of a list. Resources with equal `sortBy` are in the order of their creation. */
+/** The page and the order of a list. Resources with equal `sortBy` values are ordered by creation. */
 export interface PageOrder {
   /** From 1. */
   readonly startIndex: number;

@@ -12,7 +12,7 @@ import { isId } from '../protocol/resource-meta.ts';
 import { groupKind } from '../protocol/schemas.ts';
 import { deleteMembers, deleteMembersExcept, insertMembers, lockUsers } from './groups.sql.ts';
 
-/** Changes of the members of a group: never the whole list, so a change of one touches one row. */
+/** Changes to a group's members: never the whole list, so changing one member touches one row. */
 export interface MemberChange {
   readonly kind: 'add' | 'remove' | 'replace';
   readonly userIds: readonly string[];
@@ -37,7 +37,7 @@ export function memberIdsOf(value: Json | undefined): string[] {
   ];
 }
 
-/** The effect of an operation on `members`. @throws Refusal `scim_invalid_path`, `scim_invalid_value` */
+/** What an operation does to `members`. @throws Refusal `scim_invalid_path`, `scim_invalid_value` */
 export function memberChangeOf({ verb, target, value }: PatchOperation): MemberChange {
   if (target.sub !== undefined) return fail('scim_invalid_path');
   if (target.filter !== undefined) {
@@ -70,8 +70,8 @@ export async function lockAddedUsers(context: Context, changes: readonly MemberC
 }
 
 /**
- * Applies changes in their order, and emits an event for each member that is added or removed. @returns whether any
- * member was added or removed
+ * Applies changes in order, and emits an event for each member that is added or removed.
+ * @returns whether any member was added or removed
  * @throws Refusal `scim_invalid_value` for a user that the source does not have
  */
 export async function changeMembers(

@@ -8,7 +8,7 @@ import { isSelected, type Selection, selectAttributes } from '../protocol/select
 import { documentOf, type GroupRow } from './group.ts';
 import { findMembers } from './groups.sql.ts';
 
-/** The limit for all groups of a response together: 30 MB. */
+/** The limit for all groups in a response together: 30 MB. */
 const membersMax = 100_000;
 
 /**

@@ -21,8 +21,7 @@ export function insertTenantGroup(group: { id: string; tenantId: string; key: st
 }
 
 /**
- * The first of the keys that no group of the tenant has, in their order; several, because others may take one
- * meanwhile.
+ * The first of these keys, in order, that no group of the tenant has; several, because others may take one meanwhile.
  */
 export function findFreeKeys(tenantId: string, keys: readonly string[]) {
   return sql<{ keys: string[] }>`
@@ -71,7 +70,7 @@ export function updateTenantGroup(groupId: string, name: string) {
   return sql<{ key: string }>`update groups set name = ${name} where id = ${groupId} returning key`;
 }
 
-/** The tenant's group is deleted after it. */
+/** The tenant's own group is deleted afterwards. */
 export function deleteScimGroup(id: string) {
   return sql`delete from scim_groups where id = ${id}`;
 }

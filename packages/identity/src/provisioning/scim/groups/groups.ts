@@ -50,7 +50,10 @@ import {
   updateTenantGroup,
 } from './groups.sql.ts';
 
-/** With more members than this the response to a PATCH is empty: to list them would cost more than the change. */
+/**
+ * If a group has more members than this, the response to a PATCH is empty: listing them would cost more than the
+ * change.
+ */
 const shownMembersMax = 200;
 
 /** Larger responses, with 300 bytes per member, are limited to a few at a time per source. */
@@ -59,7 +62,7 @@ const freelyShownMembersMax = 2000;
 type Answer<Body = JsonObject> = Promise<Reply<Body>>;
 
 /**
- * One page of the groups of the source.
+ * One page of the source's groups.
  * @throws Refusal `scim_invalid_filter`, `scim_invalid_value`, `scim_too_many`, `unavailable`
  */
 export async function listGroups(context: Context, order: ListOrder): Answer {
@@ -69,7 +72,7 @@ export async function listGroups(context: Context, order: ListOrder): Answer {
   );
 }
 
-/** The columns of a group in a list, and its share of a page. */
+/** The columns of a group in a list, and how much of a page it takes up. */
 export function groupShape(selection: Selection): Shape {
   return {
     columns: groupColumns,
@@ -196,7 +199,7 @@ export async function updateGroup(
   const others = operations.filter((operation) => !isOfMembers(operation));
   const members = operations.filter(isOfMembers).map(memberChangeOf);
   const patched = (row: GroupRow) => contentOf(patchDocument(documentOf(row), others));
-  // Calculated before the group is locked, and again only if it was changed meanwhile.
+  // Calculated before the group is locked, and again only if it has been changed since.
   const content = patched(read);
   return runWrite(context, async (inside) => {
     const row = await lockForChange(inside, id, members);
@@ -236,7 +239,7 @@ async function findCurrent(context: Context, id: string): Promise<GroupRow> {
 }
 
 /**
- * Locks a group for a change of its members, after the users that are added. The deletion of a user, which takes the
+ * Locks a group before its members are changed, after the users that are added. The deletion of a user, which takes the
  * user out of its groups, locks in this order too; another order would deadlock.
  */
 async function lockForChange(

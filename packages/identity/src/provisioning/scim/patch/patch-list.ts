@@ -17,7 +17,7 @@ interface List {
   isTarget(element: JsonObject): boolean;
 }
 
-/** The cost of copying an element of a list, and of finding the primary one and equal ones. */
+/** The cost of copying an element in a list, and of finding the primary one and equal ones. */
 const stepsPerCopy = 4;
 
 /**
@@ -113,7 +113,7 @@ function withMerged({ attribute, elements, isTarget }: List, verb: Verb, value: 
 }
 
 /**
- * The element that a filter without a match describes: `[type eq "work"]` creates one of that type.
+ * The element that an unmatched filter describes: `[type eq "work"]` creates one of that type.
  * @throws Refusal `scim_no_target` for a filter that is more than `eq`s joined by `and`
  */
 function newElement(attribute: Attribute, filter: Filter | undefined): JsonObject {

@@ -6,7 +6,7 @@ import { patchList } from './patch-list.ts';
 import { PatchWork } from './patch-work.ts';
 
 /**
- * The document after the operations, in their order. The given document is not changed.
+ * The document after the operations were applied in order. The given document is not changed.
  * @throws Refusal `scim_invalid_value`, `scim_invalid_path`, `scim_no_target`; `scim_too_many` for operations that
  * together exceed the comparisons allowed per PATCH
  */

@@ -65,7 +65,7 @@ export function complex(name: string, description: string, subAttributes: readon
   return attribute(name, description, { type: 'complex', subAttributes });
 }
 
-/** A list whose elements have a value, a type, and a mark for the preferred one, as most lists of a user do. */
+/** A list whose elements have a value, a type, and a mark for the preferred one, like most of a user's lists. */
 export function plural(
   name: string,
   description: string,

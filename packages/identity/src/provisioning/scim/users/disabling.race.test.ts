@@ -10,7 +10,7 @@ before(async () => {
 });
 after(() => identity.close());
 
-test('a disable wins against 200 parallel changes of the user by its directory', async () => {
+test('a disable wins against 200 parallel changes to the user by its directory', async () => {
   const { tenantId, token } = await makeProvisioning(identity);
   const directory = scimClient(identity, token);
   await directory.post('/Users', { userName: 'ada', externalId: 'ada' });

@@ -32,7 +32,7 @@ export interface Keycloak {
   readonly clientId: string;
   readonly clientSecret: string;
   readonly accounts: Account[];
-  /** `POST scim`, `PUT admin`, `POST token`, in their order. */
+  /** `POST scim`, `PUT admin`, `POST token`, in this order. */
   readonly requests: string[];
   /** Every access token that was issued. */
   readonly tokens: string[];
