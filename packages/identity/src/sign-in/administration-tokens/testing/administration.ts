@@ -1,0 +1,25 @@
+import { type Answer, delegationHeader, type TestIdentity } from '../../../testing/identity.ts';
+import { made } from '../../../testing/objects.ts';
+import type { Person } from '../../passkeys/testing/people.ts';
+
+/** Administration tokens, made as coordination makes them. */
+
+export const path = '/api/v1/administration-tokens';
+
+export const signInOf = ({
+  tenantId,
+  principalId,
+  session,
+}: Pick<Person, 'tenantId' | 'principalId' | 'session'>) => ({
+  tenantId,
+  principalId,
+  credentialId: session.id as string,
+});
+
+export const requestToken = (identity: TestIdentity, body: object): Promise<Answer> =>
+  identity.request('POST', path, { body, headers: delegationHeader });
+
+export const issueToken = (identity: TestIdentity, person: Person): Promise<{ id: string; token: string }> =>
+  made(requestToken(identity, signInOf(person)));
+
+export const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
