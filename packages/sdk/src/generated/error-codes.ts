@@ -108,6 +108,8 @@ export type ErrorCode =
   | 'idempotency_key_required'
   | 'idempotency_key_reuse'
   | 'idempotency_key_reused'
+  | 'identity_administration_not_configured'
+  | 'identity_administration_unavailable'
   | 'identity_disabled'
   | 'identity_provider_exists'
   | 'identity_provider_managed'
