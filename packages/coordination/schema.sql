@@ -904,6 +904,7 @@ CREATE INDEX idempotency_keys_due ON public.idempotency_keys USING btree (expire
 
 create table identity_administrations (
   token_id uuid not null,
+  iam_tenant_id uuid not null,
   tenant_id uuid not null,
   principal_id uuid not null,
   binding_id uuid not null,

@@ -3,6 +3,7 @@
 create table identity_administrations (
   -- Identity's id of the token.
   token_id uuid primary key,
+  iam_tenant_id uuid not null,
   tenant_id uuid not null references tenants,
   principal_id uuid not null references principals,
   -- The binding that gave the right.

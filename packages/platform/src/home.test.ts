@@ -160,10 +160,11 @@ test('secrets and the signing key are generated once and readable by their owner
     'signing-key.pem',
     'audit-key',
     'secret-store-keys',
+    'delegation-credential',
   ])
     assert.equal(statSync(home.path('secrets', name)).mode & 0o777, 0o600, name);
   assert.notEqual(first.iamBootstrapToken, first.cpBootstrapToken);
   assert.match(readFileSync(first.signingKeyFile, 'utf8'), /^-----BEGIN PRIVATE KEY-----/);
-  for (const file of [first.auditKeyFile, first.sealingKeyFile])
+  for (const file of [first.auditKeyFile, first.sealingKeyFile, first.delegationCredentialFile])
     assert.match(readFileSync(file, 'utf8'), /^[\w-]{43}\n$/);
 });

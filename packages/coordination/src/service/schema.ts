@@ -704,6 +704,7 @@ interface IdempotencyKeysTable {
 
 interface IdentityAdministrationsTable {
   token_id: string;
+  iam_tenant_id: string;
   tenant_id: string;
   principal_id: string;
   binding_id: string;

@@ -18,7 +18,7 @@ const strangersBodyBytesMax = 16_384;
 
 /** The longest body that an endpoint reads (see docs/reference/directory.md#body-sizes). */
 export function bodyBytesMaxOf({ auth, bodyBytesMax }: Pick<Operation, 'auth' | 'bodyBytesMax'>): number {
-  const hasHeader = auth === undefined || auth === 'provisioning';
+  const hasHeader = auth === undefined || auth === 'provisioning' || auth === 'delegation';
   return bodyBytesMax ?? (hasHeader ? adminBodyBytesMax : strangersBodyBytesMax);
 }
 

@@ -343,10 +343,10 @@ endOwn(body: BrowserSessionEnd, options?: CallOptions): Promise<undefined>;
 }
 
 export interface AdministrationTokensApi {
-/** Issue a token with which a person administers the identities of their tenant. For the service that knows who is an administrator: coordination. The token lives until 300 seconds after the sign-in of the person at most, and ends at once with their session, their account or their tenant. `POST /api/v1/administration-tokens` */
-create(body: NewAdministrationToken, options?: CallOptions): Promise<IssuedAdministrationToken>;
-/** Revoke an administration token. A repetition changes nothing. `POST /api/v1/administration-tokens/{administrationTokenId}:revoke` */
-revoke(administrationTokenId: string, options?: CallOptions): Promise<undefined>;
+/** Issue a token with which a person administers the identities of their tenant. For the service that knows who is an administrator: coordination. The token lives until 300 seconds after the sign-in of the person at most, and ends at once with their session, their account or their tenant. `POST /api/v1/tenants/{tenantId}/administration-tokens` */
+create(tenantId: string, body: NewAdministrationToken, options?: CallOptions): Promise<IssuedAdministrationToken>;
+/** Revoke an administration token. A repetition changes nothing. `POST /api/v1/tenants/{tenantId}/administration-tokens/{administrationTokenId}:revoke` */
+revoke(tenantId: string, administrationTokenId: string, options?: CallOptions): Promise<undefined>;
 }
 
 export interface InvitationsApi {

@@ -544,7 +544,6 @@ status: "ok";
 };
 
 export type NewAdministrationToken = {
-tenantId: Uuid;
 /** The person. */
 principalId: Uuid;
 /** `credential_id` of the person's access token: their browser session, or their identity at a provider. */

@@ -23,22 +23,23 @@ export function lockAdministratorBinding(of: {
 
 export function insertAdministration(made: {
   tokenId: string;
+  iamTenantId: string;
   tenantId: string;
   principalId: string;
   bindingId: string;
   expiresAt: string;
 }) {
   return sql`
-    insert into identity_administrations (token_id, tenant_id, principal_id, binding_id, expires_at)
-    values (${made.tokenId}, ${made.tenantId}, ${made.principalId}, ${made.bindingId}, ${made.expiresAt})`;
+    insert into identity_administrations (token_id, iam_tenant_id, tenant_id, principal_id, binding_id, expires_at)
+    values (${made.tokenId}, ${made.iamTenantId}, ${made.tenantId}, ${made.principalId}, ${made.bindingId}, ${made.expiresAt})`;
 }
 
-export type LostRow = Pick<Columns, 'token_id' | 'tenant_id' | 'principal_id'>;
+export type LostRow = Pick<Columns, 'token_id' | 'iam_tenant_id' | 'tenant_id' | 'principal_id'>;
 
 /** Live tokens whose person is no longer an administrator. */
 export function findLost(isStored: boolean, rowsMax: number) {
   return sql<LostRow>`
-    select a.token_id, a.tenant_id, a.principal_id from identity_administrations a
+    select a.token_id, a.iam_tenant_id, a.tenant_id, a.principal_id from identity_administrations a
     where a.expires_at > now() and not exists (
       select from iam_bindings b join principals p on p.id = b.principal_id
       where b.id = a.binding_id and b.tenant_id = a.tenant_id and b.principal_id = a.principal_id

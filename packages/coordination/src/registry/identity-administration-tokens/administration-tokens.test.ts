@@ -73,9 +73,9 @@ describe('POST /identity-administration-tokens', () => {
     const [asked, ...more] = identity.asked;
     assert.deepEqual(more, []);
     assert.deepEqual(asked, {
-      path: '/iam/api/v1/administration-tokens',
+      path: `/iam/api/v1/tenants/${person.tenantId}/administration-tokens`,
       authorization: `Bearer ${identity.credential}`,
-      body: { tenantId: person.tenantId, principalId: person.iamPrincipalId, credentialId },
+      body: { principalId: person.iamPrincipalId, credentialId },
     });
     assert.match(body.token, /^iam_adm_/);
     assert.equal(body.tenantId, person.tenantId);
@@ -259,7 +259,12 @@ describe('who loses the right', () => {
         await until(() => identity.asked.length > 0, 'a revocation');
         assert.deepEqual(
           identity.asked.map(({ path, authorization }) => [path, authorization]),
-          [[`/iam/api/v1/administration-tokens/${id}:revoke`, `Bearer ${identity.credential}`]],
+          [
+            [
+              `/iam/api/v1/tenants/${person.tenantId}/administration-tokens/${id}:revoke`,
+              `Bearer ${identity.credential}`,
+            ],
+          ],
         );
         await until(async () => (await eventsOf('identity_administration.revoked')).length === 1);
         const [event] = await eventsOf('identity_administration.revoked');

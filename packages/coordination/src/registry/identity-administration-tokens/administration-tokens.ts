@@ -29,15 +29,20 @@ export async function requestAdministrationToken(
   try {
     return await record({ id, token, tenantId: signIn.tenantId, expiresAt });
   } catch (error) {
-    await discard(context, identity, id);
+    await discard(context, identity, signIn.tenantId, id);
     throw error;
   }
 }
 
 /** A token of which nobody hears expires by itself if it can't be revoked. */
-async function discard({ log }: Context, identity: IdentityAdministration, tokenId: string): Promise<void> {
+async function discard(
+  { log }: Context,
+  identity: IdentityAdministration,
+  iamTenantId: string,
+  tokenId: string,
+): Promise<void> {
   await identity
-    .revoke(tokenId)
+    .revoke(iamTenantId, tokenId)
     .catch((error: unknown) => log.warn({ err: error, tokenId }, 'an unused administration token remains'));
 }
 
@@ -75,8 +80,8 @@ export async function recordAdministrationToken(
   const isStored = settings.CP_AUTHZ_MODE !== 'policy';
   const binding = await db.row(lockAdministratorBinding({ tenantId, principalId, bindingId, isStored }));
   if (binding === undefined) fail('permission_denied', { required: ['admin'] });
-  const { id: tokenId, expiresAt } = issued;
-  await db.run(insertAdministration({ tokenId, tenantId, principalId, bindingId, expiresAt }));
+  const { id: tokenId, tenantId: iamTenantId, expiresAt } = issued;
+  await db.run(insertAdministration({ tokenId, iamTenantId, tenantId, principalId, bindingId, expiresAt }));
   emit(context, identityAdministrationGranted, { entityId: principalId }, { tokenId, expiresAt });
   return issued;
 }

@@ -37,7 +37,7 @@ export interface IdentityAdministration {
    * Revokes a token; one that identity does not have is revoked already.
    * @throws IdentityFailed
    */
-  revoke(tokenId: string): Promise<void>;
+  revoke(tenantId: string, tokenId: string): Promise<void>;
 }
 
 type ClientSettings = Pick<
@@ -78,13 +78,13 @@ export function openIdentityAdministration(settings: ClientSettings): IdentityAd
   if (file === '') return undefined;
   requireAddress('CP_IAM_BASE_URL', settings.CP_IAM_BASE_URL);
   credentialIn(readOnce(file));
-  const base = `${settings.CP_IAM_BASE_URL.replace(/\/+$/, '')}/api/v1/administration-tokens`;
+  const base = `${settings.CP_IAM_BASE_URL.replace(/\/+$/, '')}/api/v1/tenants`;
   const timeoutMs = settings.CP_IAM_REQUEST_TIMEOUT_SECONDS * 1000;
 
-  async function send(path: string, body?: object): Promise<JsonAnswer> {
+  async function send(tenantId: string, path: string, body?: object): Promise<JsonAnswer> {
     // Read each time, so that a rotated credential needs no restart.
     const credential = credentialIn(await readFile(file, 'utf8'));
-    return requestJson(`${base}${path}`, {
+    return requestJson(`${base}/${tenantId}/administration-tokens${path}`, {
       method: 'POST',
       headers: { authorization: `Bearer ${credential}` },
       ...(body !== undefined && { body }),
@@ -94,17 +94,17 @@ export function openIdentityAdministration(settings: ClientSettings): IdentityAd
   }
 
   return {
-    async issue(signIn) {
-      const turns = new Turns([ofTenant, signIn.tenantId], [ofAll, '']);
+    async issue({ tenantId, ...signIn }) {
+      const turns = new Turns([ofTenant, tenantId], [ofAll, '']);
       await turns.enter();
       try {
-        return issuedIn(await failing(() => send('', signIn)));
+        return issuedIn(await failing(() => send(tenantId, '', signIn)));
       } finally {
         turns.leave();
       }
     },
-    async revoke(tokenId) {
-      const { status } = await failing(() => send(`/${tokenId}:revoke`));
+    async revoke(tenantId, tokenId) {
+      const { status } = await failing(() => send(tenantId, `/${tokenId}:revoke`));
       if (status !== 204 && status !== 404)
         throw new IdentityFailed(`identity returned ${status} to a revocation`);
     },

@@ -20,8 +20,9 @@ export function revokeLostAdministrations(
   const { pool, settings, command, identityAdministration } = tools;
   const name = 'identity-administrations';
 
-  async function revoke({ token_id: tokenId, tenant_id: tenantId, principal_id: principalId }: LostRow) {
-    await identityAdministration?.revoke(tokenId);
+  async function revoke(lost: LostRow) {
+    const { token_id: tokenId, tenant_id: tenantId, principal_id: principalId } = lost;
+    await identityAdministration?.revoke(lost.iam_tenant_id, tokenId);
     await command(name, tenantId, async (context) => {
       const row = await context.db.row(deleteAdministration(tenantId, tokenId));
       if (row !== undefined)

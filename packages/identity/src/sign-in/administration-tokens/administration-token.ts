@@ -27,7 +27,6 @@ export const tokensPerPersonMax = 10;
 
 export const NewAdministrationToken = z
   .strictObject({
-    tenantId: Uuid,
     principalId: Uuid.describe('The person.'),
     credentialId: Uuid.describe(
       "`credential_id` of the person's access token: their browser session, or their identity at a provider.",

@@ -105,12 +105,14 @@ export function findPresentedToken(publicPrefix: string, idleSecondsMax: number)
 }
 
 /** No row if it was revoked before. */
-export function revokeToken(tokenId: string) {
-  return sql<Pick<AdministrationTokenRow, 'id' | 'tenant_id'>>`
-    update administration_tokens set revoked_at = now() where id = ${tokenId} and revoked_at is null
-    returning id, tenant_id`;
+export function revokeToken(tenantId: string, tokenId: string) {
+  return sql<Pick<AdministrationTokenRow, 'id'>>`
+    update administration_tokens set revoked_at = now()
+    where id = ${tokenId} and tenant_id = ${tenantId} and revoked_at is null
+    returning id`;
 }
 
-export function findToken(tokenId: string) {
-  return sql<Pick<AdministrationTokenRow, 'id'>>`select id from administration_tokens where id = ${tokenId}`;
+export function findToken(tenantId: string, tokenId: string) {
+  return sql<Pick<AdministrationTokenRow, 'id'>>`
+    select id from administration_tokens where id = ${tokenId} and tenant_id = ${tenantId}`;
 }

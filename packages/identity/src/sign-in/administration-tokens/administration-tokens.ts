@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { isMember } from '../../directory/principals/principals.ts';
+import { refuseClosedTenant } from '../../directory/tenants/tenants.ts';
 import { audit } from '../../records/audit.ts';
 import { makeLongSecret } from '../../service/secrets.ts';
 import type { Context } from '../context.ts';
@@ -24,15 +25,17 @@ const deletedMax = 100;
  * Issues a token with which a person administers the identities of their tenant (see
  * docs/reference/administration-tokens.md#issue). The caller has checked that they are an administrator; whether they
  * signed in recently is checked here, by the database's clock.
- * @throws Refusal `fresh_sign_in_required`, with one response for every reason
+ * @throws Refusal `tenant_not_found`; `fresh_sign_in_required`, with one response for every reason
  */
 export async function createAdministrationToken(
   context: Context,
-  { tenantId, principalId, credentialId }: NewAdministrationToken,
+  tenantId: string,
+  { principalId, credentialId }: NewAdministrationToken,
 ): Promise<IssuedAdministrationToken> {
   const { db, settings } = context;
   const ageSecondsMax = settings.IAM_ADMINISTRATION_AUTHENTICATION_AGE_SECONDS;
   const idleSecondsMax = settings.IAM_BROWSER_SESSION_IDLE_SECONDS;
+  await refuseClosedTenant(db, tenantId);
   const signIn = await db.row(
     findSignIn({ tenantId, principalId, credentialId, idleSecondsMax, ageSecondsMax }),
   );
@@ -86,14 +89,18 @@ async function refuseSignIn(
  * Revokes a token; a repetition changes nothing.
  * @throws Refusal `administration_token_not_found`
  */
-export async function revokeAdministrationToken(context: Context, tokenId: string): Promise<undefined> {
+export async function revokeAdministrationToken(
+  context: Context,
+  tenantId: string,
+  tokenId: string,
+): Promise<undefined> {
   const { db } = context;
-  const revoked = await db.row(revokeToken(tokenId));
+  const revoked = await db.row(revokeToken(tenantId, tokenId));
   if (revoked !== undefined)
     audit(context, {
-      tenantId: revoked.tenant_id,
+      tenantId,
       action: 'administration_tokens.revoke',
       resource: ['administration_token', tokenId],
     });
-  else if ((await db.row(findToken(tokenId))) === undefined) fail('administration_token_not_found');
+  else if ((await db.row(findToken(tenantId, tokenId))) === undefined) fail('administration_token_not_found');
 }

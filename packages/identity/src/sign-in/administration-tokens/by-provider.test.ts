@@ -31,7 +31,8 @@ async function signInOf(realm: Realm, claims: object) {
   return { tenantId: realm.tenantId, principalId: sub, credentialId };
 }
 
-const statusOf = async (body: object) => (await requestToken(identity, body)).status;
+const statusOf = async (body: Parameters<typeof requestToken>[1]) =>
+  (await requestToken(identity, body)).status;
 
 test('a sign-in through a provider counts from the time that the provider states', async () => {
   const realm = await makeRealm(identity, upstream);

@@ -4,7 +4,7 @@ import type { Person } from '../../passkeys/testing/people.ts';
 
 /** Administration tokens, made as coordination makes them. */
 
-export const path = '/api/v1/administration-tokens';
+export const pathOf = (tenantId: string) => `/api/v1/tenants/${tenantId}/administration-tokens`;
 
 export const signInOf = ({
   tenantId,
@@ -16,8 +16,15 @@ export const signInOf = ({
   credentialId: session.id as string,
 });
 
-export const requestToken = (identity: TestIdentity, body: object): Promise<Answer> =>
-  identity.request('POST', path, { body, headers: delegationHeader });
+export const bodyOf = (person: Parameters<typeof signInOf>[0]) => {
+  const { tenantId: _, ...body } = signInOf(person);
+  return body;
+};
+
+export const requestToken = (
+  identity: TestIdentity,
+  { tenantId, ...body }: { tenantId: string; [field: string]: unknown },
+): Promise<Answer> => identity.request('POST', pathOf(tenantId), { body, headers: delegationHeader });
 
 export const issueToken = (identity: TestIdentity, person: Person): Promise<{ id: string; token: string }> =>
   made(requestToken(identity, signInOf(person)));
