@@ -260,7 +260,7 @@ describe("an administrator's own sign-in", () => {
     await click('button', 'Lock administration');
   });
 
-  test('is asked of nobody without the permission', async () => {
+  test('is used by nobody without the permission', async () => {
     const service = await open('/administration', { answers: usual });
     await see('That requires the permission admin, or the admin secret.');
     assert.equal(service.askedFor('identityAdministrationTokens.create').length, 0);

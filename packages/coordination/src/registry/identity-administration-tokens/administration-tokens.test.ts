@@ -83,7 +83,7 @@ describe('POST /identity-administration-tokens', () => {
     assert.deepEqual(event?.payload, { tokenId: body.id, expiresAt: body.expiresAt });
   });
 
-  test('requires a sign-in within 300 seconds, before identity is asked', async () => {
+  test('requires a sign-in within 300 seconds, before identity is requested to issue', async () => {
     for (const claims of [
       { auth_time: secondsAgo(301) },
       { auth_time: Math.floor(Date.now() / 1000) - 301 },
@@ -100,7 +100,7 @@ describe('POST /identity-administration-tokens', () => {
     assert.equal((await request({ auth_time: Math.floor(Date.now() / 1000) - 290 })).status, 201);
   });
 
-  test('says so, too, where only identity knows: a personal access token, an ended session', async () => {
+  test('has the same refusal where only identity can tell: a personal access token, an ended session', async () => {
     identity.answer(() => ({ status: 403, body: { detail: 'fresh_sign_in_required' } }));
     await assertRefused(request(), 403, 'fresh_sign_in_required');
     assert.deepEqual(await eventsOf('identity_administration.granted'), []);

@@ -21,7 +21,7 @@ export interface IssuedToken {
   readonly expiresAt: string;
 }
 
-/** Identity did not do what it was asked to do. The message contains no credential. */
+/** Identity rejected a request, or did not respond. The message contains no credential. */
 export class IdentityFailed extends Error {
   override readonly name = 'IdentityFailed';
 }
