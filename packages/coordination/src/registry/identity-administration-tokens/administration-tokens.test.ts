@@ -100,7 +100,7 @@ describe('POST /identity-administration-tokens', () => {
     assert.equal((await request({ auth_time: Math.floor(Date.now() / 1000) - 290 })).status, 201);
   });
 
-  test('has the same refusal where only identity can tell: a personal access token, an ended session', async () => {
+  test('has the same refusal where only identity has the reason: a personal access token, an ended session', async () => {
     identity.answer(() => ({ status: 403, body: { detail: 'fresh_sign_in_required' } }));
     await assertRefused(request(), 403, 'fresh_sign_in_required');
     assert.deepEqual(await eventsOf('identity_administration.granted'), []);

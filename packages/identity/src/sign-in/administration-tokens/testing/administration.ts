@@ -26,7 +26,9 @@ export const requestToken = (
   { tenantId, ...body }: { tenantId: string; [field: string]: unknown },
 ): Promise<Answer> => identity.request('POST', pathOf(tenantId), { body, headers: delegationHeader });
 
-export const issueToken = (identity: TestIdentity, person: Person): Promise<{ id: string; token: string }> =>
-  made(requestToken(identity, signInOf(person)));
+export const issueToken = (
+  identity: TestIdentity,
+  person: Parameters<typeof signInOf>[0],
+): Promise<{ id: string; token: string }> => made(requestToken(identity, signInOf(person)));
 
 export const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
