@@ -139,7 +139,7 @@ describe('POST /administration-tokens', () => {
   });
 
   test('an eleventh token of a person replaces the oldest; expired ones are deleted', async () => {
-    const [first = '', second = ''] = [
+    const [first, second] = [
       (await issueToken(identity, person)).token,
       (await issueToken(identity, person)).token,
     ];
@@ -170,7 +170,7 @@ describe('the service credential', () => {
       { authorization: delegationCredential },
       { 'x-iam-bootstrap-token': delegationCredential },
     ]) {
-      const answer = await send(headers as Record<string, string>);
+      const answer = await send(headers);
       assert.deepEqual([answer.status, answer.body], [401, { detail: 'unauthorized' }]);
     }
   });
