@@ -43,6 +43,7 @@ export const services: readonly Service[] = [
     permissions: {},
     credentials: {
       usual: 'the admin secret',
+      delegation: 'the service credential of coordination',
       presented: 'a credential in the body',
       provisioning: 'a provisioning token, or an access token for SCIM',
       none: 'none',

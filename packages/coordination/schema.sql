@@ -902,6 +902,20 @@ create table idempotency_keys (
 );
 CREATE INDEX idempotency_keys_due ON public.idempotency_keys USING btree (expires_at);
 
+create table identity_administrations (
+  token_id uuid not null,
+  iam_tenant_id uuid not null,
+  tenant_id uuid not null,
+  principal_id uuid not null,
+  binding_id uuid not null,
+  expires_at timestamp(3) with time zone not null,
+  constraint identity_administrations_pkey PRIMARY KEY (token_id),
+  constraint identity_administrations_binding_id_fkey FOREIGN KEY (binding_id) REFERENCES iam_bindings(id),
+  constraint identity_administrations_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES principals(id),
+  constraint identity_administrations_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX identity_administrations_by_expiry ON public.identity_administrations USING btree (expires_at);
+
 create table journal_epoch (
   singleton boolean default true not null,
   position_offset bigint default 0 not null,

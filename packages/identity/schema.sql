@@ -1,6 +1,28 @@
 -- GENERATED from migrations/ by: npm run generate
 -- The whole schema of identity, to read and to review; the migrations make it.
 
+create table administration_tokens (
+  id uuid not null,
+  tenant_id uuid not null,
+  principal_id uuid not null,
+  external_identity_id uuid not null,
+  browser_session_id uuid,
+  public_prefix text not null,
+  secret_hash text not null,
+  auth_time timestamp(3) with time zone not null,
+  created_at timestamp(3) with time zone default now() not null,
+  expires_at timestamp(3) with time zone not null,
+  revoked_at timestamp(3) with time zone,
+  constraint administration_tokens_pkey PRIMARY KEY (id),
+  constraint administration_tokens_prefix UNIQUE (public_prefix),
+  constraint administration_tokens_secret UNIQUE (secret_hash),
+  constraint administration_tokens_external_identity_id_fkey FOREIGN KEY (external_identity_id) REFERENCES external_identities(id),
+  constraint administration_tokens_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES principals(id),
+  constraint administration_tokens_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX administration_tokens_by_expiry ON public.administration_tokens USING btree (expires_at);
+CREATE INDEX administration_tokens_of_principal ON public.administration_tokens USING btree (principal_id, tenant_id, created_at);
+
 create table audiences (
   id uuid not null,
   tenant_id uuid not null,
@@ -98,6 +120,7 @@ create table authentication_contexts (
   auth_time timestamp(3) with time zone not null,
   source text not null,
   recorded_at timestamp(3) with time zone default now() not null,
+  is_time_stated boolean default false not null,
   constraint authentication_contexts_pkey PRIMARY KEY (id),
   constraint authentication_contexts_source_check CHECK ((source = ANY (ARRAY['bootstrap'::text, 'federation'::text, 'passkey'::text]))),
   constraint authentication_contexts_external_identity_id_fkey FOREIGN KEY (external_identity_id) REFERENCES external_identities(id),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, test } from 'node:test';
@@ -160,10 +160,14 @@ test('secrets and the signing key are generated once and readable by their owner
     'signing-key.pem',
     'audit-key',
     'secret-store-keys',
+    'delegation-credential',
   ])
     assert.equal(statSync(home.path('secrets', name)).mode & 0o777, 0o600, name);
   assert.notEqual(first.iamBootstrapToken, first.cpBootstrapToken);
   assert.match(readFileSync(first.signingKeyFile, 'utf8'), /^-----BEGIN PRIVATE KEY-----/);
-  for (const file of [first.auditKeyFile, first.sealingKeyFile])
+  // A folder of an earlier version lacks the newest one.
+  rmSync(first.delegationCredentialFile);
+  assert.deepEqual(await ensureSecrets(home), first);
+  for (const file of [first.auditKeyFile, first.sealingKeyFile, first.delegationCredentialFile])
     assert.match(readFileSync(file, 'utf8'), /^[\w-]{43}\n$/);
 });

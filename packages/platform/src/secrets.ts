@@ -15,6 +15,8 @@ export interface Secrets {
   readonly auditKeyFile: string;
   /** Path of the keys that seal the secrets of agents and connections. */
   readonly sealingKeyFile: string;
+  /** Path of the credential with which coordination gets administration tokens from identity. */
+  readonly delegationCredentialFile: string;
 }
 
 const signingKeyBits = 3072;
@@ -25,7 +27,9 @@ export async function ensureSecrets(home: Home): Promise<Secrets> {
   const auditKeyFile = home.path('secrets', 'audit-key');
   const sealingKeyFile = home.path('secrets', 'secret-store-keys');
   ensureToken(auditKeyFile);
+  const delegationCredentialFile = home.path('secrets', 'delegation-credential');
   ensureToken(sealingKeyFile);
+  ensureToken(delegationCredentialFile);
   return {
     iamBootstrapToken: ensureToken(home.path('secrets', 'iam-bootstrap-token')),
     cpBootstrapToken: ensureToken(home.path('secrets', 'cp-bootstrap-token')),
@@ -33,6 +37,7 @@ export async function ensureSecrets(home: Home): Promise<Secrets> {
     signingKeyId: thumbprint(readPrivateFile(signingKeyFile) ?? (await makeSigningKey(signingKeyFile))),
     auditKeyFile,
     sealingKeyFile,
+    delegationCredentialFile,
   };
 }
 

@@ -64,6 +64,12 @@ export function serviceEnvironment(
   );
   const ownKey = ['IAM_SIGNING_KEY_FILE', 'IAM_SIGNING_PRIVATE_KEY', 'IAM_SIGNING_PRIVATE_KEY_FILE'];
   const hasOwnKey = ownKey.some((name) => given.has(name));
-  const isLeftOut = (name: string) => given.has(name) || (hasOwnKey && name.startsWith('IAM_SIGNING_'));
+  // Both services need the same credential.
+  const delegation = ['IAM_DELEGATION_CREDENTIAL_FILE', 'CP_IDENTITY_ADMIN_CREDENTIAL_FILE'];
+  const hasOwnDelegation = delegation.some((name) => given.has(name));
+  const isLeftOut = (name: string) =>
+    given.has(name) ||
+    (hasOwnKey && name.startsWith('IAM_SIGNING_')) ||
+    (hasOwnDelegation && delegation.includes(name));
   return { ...env, ...Object.fromEntries(Object.entries(defaults).filter(([name]) => !isLeftOut(name))) };
 }

@@ -362,3 +362,48 @@ test('a certificate that is not accepted is reported, and the call is not retrie
     assert.equal(calls, 1);
   }
 });
+
+test("identity's administration is called with an administration token, requested once and renewed when it is rejected", async () => {
+  let issued = 0;
+  const administrationToken = async () => {
+    issued += 1;
+    return { accessToken: `adm-${issued}`, expiresIn: 100 };
+  };
+  await withClient(
+    ({ headers }) =>
+      headers['authorization'] === 'Bearer adm-1' && issued === 1 && rejects.next
+        ? { status: 401, body: { detail: 'unauthorized' } }
+        : { status: 200, body: {} },
+    async (baton, received) => {
+      await baton.identity.tenants.get('t');
+      await baton.identity.principals.create('t', { kind: 'agent', displayName: 'x' });
+      assert.equal(issued, 1);
+      rejects.next = true;
+      await baton.identity.tenants.get('t');
+      assert.deepEqual(
+        received().map(({ headers }) => headers['authorization']),
+        ['Bearer adm-1', 'Bearer adm-1', 'Bearer adm-1', 'Bearer adm-2'],
+      );
+      assert.ok(received().every(({ headers }) => headers['x-iam-bootstrap-token'] === undefined));
+    },
+    { administrationToken },
+  );
+});
+const rejects = { next: false };
+
+test('the admin secret is sent alone where a client has both, and a client with neither is an error of the program', async () => {
+  const administrationToken = () => Promise.reject(new Error('not needed'));
+  await withClient(
+    () => ({ status: 200, body: {} }),
+    async (baton, received) => {
+      await baton.identity.tenants.get('t');
+      const [{ headers } = { headers: {} as Record<string, unknown> }] = received();
+      assert.deepEqual([headers['x-iam-bootstrap-token'], headers['authorization']], ['s', undefined]);
+    },
+    { adminSecret: 's', administrationToken },
+  );
+  await withClient(
+    () => ({ status: 200, body: {} }),
+    (baton) => assert.rejects(baton.identity.tenants.get('t'), /needs the admin secret/),
+  );
+});

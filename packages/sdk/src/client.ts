@@ -24,6 +24,11 @@ export interface ClientOptions {
   readonly credential?: Credential;
   /** For identity's administration. */
   readonly adminSecret?: string;
+  /**
+   * For identity's administration of the own tenant without the admin secret: returns an administration token, as
+   * `accessToken`, and its remaining lifetime. Called again when the previous one has expired or was rejected.
+   */
+  readonly administrationToken?: () => Promise<IssuedToken>;
   /** For a directory that provisions through SCIM. */
   readonly provisioningToken?: string;
   /** The audience of the access tokens; `control-plane` by default. */
@@ -83,9 +88,15 @@ export function createApi(options: ClientOptions): Api {
     attemptMs: options.attemptMs ?? 30_000,
     headers: options.headers ?? {},
   };
-  const { adminSecret, provisioningToken, audience = 'control-plane' } = options;
+  const { adminSecret, administrationToken, provisioningToken, audience = 'control-plane' } = options;
   const credential = options.credential ?? findWorkloadCredential(ownEnvironment(), coordinationUrl);
-  const identity: Service = { url: identityUrl, accessToken: undefined, adminSecret, provisioningToken };
+  const identity: Service = {
+    url: identityUrl,
+    accessToken: undefined,
+    adminSecret,
+    administration: administrationToken && new AccessToken(administrationToken),
+    provisioningToken,
+  };
   const identityApi = groupsOf(identityTable, caller, identity) as unknown as IdentityApi;
   const exchange = credential && (() => exchanged(identityApi, credential, audience));
   const accessToken = exchange && new AccessToken(exchange);
@@ -93,6 +104,7 @@ export function createApi(options: ClientOptions): Api {
     url: coordinationUrl,
     accessToken,
     adminSecret: undefined,
+    administration: undefined,
     provisioningToken: undefined,
   };
   return Object.assign(groupsOf(coordinationTable, caller, coordination), {

@@ -24,6 +24,8 @@ export interface Service {
   readonly url: string;
   readonly accessToken: AccessToken | undefined;
   readonly adminSecret: string | undefined;
+  /** Instead of the admin secret. */
+  readonly administration: AccessToken | undefined;
   readonly provisioningToken: string | undefined;
 }
 
@@ -46,6 +48,7 @@ export async function send(caller: Caller, service: Service, call: Call): Promis
   const { operation, options = {} } = call;
   const endsAtMs = performance.now() + (options.deadlineMs ?? caller.deadlineMs);
   const request = requestOf(caller, service, call);
+  const source = tokenSourceOf(operation, service);
   const isStream = request.body instanceof ReadableStream;
   const isRepeatable = (operation.isKeyed || operation.method === 'GET') && !isStream;
   let isRenewed = false;
@@ -53,8 +56,7 @@ export async function send(caller: Caller, service: Service, call: Call): Promis
   for (let attempt = 1; ; ) {
     let token: string | undefined;
     try {
-      if (operation.credential === 'access token')
-        token = await tokenOf(service, request, endsAtMs, options.signal);
+      token = await tokenOf(source, request, endsAtMs, options.signal);
       options.beforeAttempt?.();
       isSent = true;
       return await attemptOnce(caller, operation, withToken(request, token), endsAtMs, options.signal);
@@ -63,7 +65,7 @@ export async function send(caller: Caller, service: Service, call: Call): Promis
       // A token is rejected if it has expired or its key was rotated: retry once with a new one.
       if (error.status === 401 && token !== undefined && !isRenewed && !isStream) {
         isRenewed = true;
-        service.accessToken?.forget(token);
+        source?.forget(token);
         continue;
       }
       // Any call may be retried if it wasn't sent and only the exchange of the token failed.
@@ -76,9 +78,17 @@ export async function send(caller: Caller, service: Service, call: Call): Promis
   }
 }
 
-/** Returns the access token, within the timeout of the call. */
+/** The source of the token that an operation is sent with; undefined if it is sent with another credential. */
+function tokenSourceOf({ credential }: Operation, service: Service): AccessToken | undefined {
+  if (credential === 'access token') return service.accessToken;
+  return credential === 'admin secret' && service.adminSecret === undefined
+    ? service.administration
+    : undefined;
+}
+
+/** Returns the token, within the timeout of the call. */
 async function tokenOf(
-  { accessToken }: Service,
+  accessToken: AccessToken | undefined,
   request: Prepared,
   endsAtMs: number,
   signal: AbortSignal | undefined,
@@ -148,6 +158,12 @@ function mediaOf({ bodyMedia }: Operation, body: unknown): string {
 }
 
 function credentialHeaders({ credential }: Operation, service: Service): Record<string, string> {
+  if (
+    credential === 'admin secret' &&
+    service.adminSecret === undefined &&
+    service.administration !== undefined
+  )
+    return {};
   if (credential === 'admin secret')
     return { 'x-iam-bootstrap-token': needed(service.adminSecret, credential) };
   if (credential === 'provisioning token')

@@ -71,9 +71,9 @@ const secretPatterns: readonly SecretPattern[] = [
     pattern: /(?<![A-Za-z0-9_-])eyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{5,}/,
   },
   {
-    // iam_pat_<prefix>_…, iam_ses_…, iam_inv_… or cp_<prefix>_…: Baton's own
+    // iam_pat_<prefix>_…, iam_ses_…, iam_inv_…, iam_adm_… or cp_<prefix>_…: Baton's own
     kind: 'baton_token',
-    pattern: /(?<![A-Za-z0-9_-])(?:iam_pat|iam_ses|iam_inv|cp)_[A-Za-z0-9]{12}_[A-Za-z0-9_-]{16,}/,
+    pattern: /(?<![A-Za-z0-9_-])(?:iam_pat|iam_ses|iam_inv|iam_adm|cp)_[A-Za-z0-9]{12}_[A-Za-z0-9_-]{16,}/,
   },
   {
     // Bearer … with 20 characters or more

@@ -8,7 +8,7 @@ export function resolveTenant({ access, options }: Called): string {
   const tenant = (options['tenant'] as string | undefined) ?? access.tenantId;
   if (tenant === undefined || access.adminSecret === undefined)
     throw new PlainError(
-      'Only the operator of Baton can run this, on the machine with its connection file (BATON_HOME).',
+      "Only the operator of Baton can run this: it needs identity's admin secret, which is in the connection file of its machine (BATON_HOME). Administrators find the same in the console, under Administration.",
     );
   return tenant;
 }

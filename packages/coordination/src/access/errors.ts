@@ -31,6 +31,10 @@ export const errors = {
     'The token only allows approving or rejecting one approval.',
     'Use an ordinary access token for everything else.',
   ),
+  not_a_person: forbidden(
+    'The call is for people only, and the caller is an agent or a service.',
+    'Call it with an access token of the person whom it concerns.',
+  ),
   permission_escalation: forbidden(
     'A caller cannot grant permissions that it lacks, nor take them from others.',
     'Grant less, or have a principal with `details.missing` do it.',

@@ -12,6 +12,7 @@ import { openLicenceService } from '../access/entitlement/licence-service.ts';
 import { withLicence } from '../access/entitlement/licensed.ts';
 import { openSecretStore } from '../access/secret-store/open-secret-store.ts';
 import { openGateway } from '../memory/gateway/gateway.ts';
+import { openIdentityAdministration } from '../registry/identity-administration-tokens/identity-client.ts';
 import { openContentStore } from '../results/contents/open-store.ts';
 import { openAuthorization } from './authz/authorization.ts';
 import type { Tools } from './context.ts';
@@ -52,6 +53,7 @@ export async function createCoordination({
   const settings = readCoordinationSettings(env);
   const log = given ?? createLog({ name: 'coordination', level: settings.CP_LOG_LEVEL });
   const secrets = openSecretStore(settings);
+  const identityAdministration = openIdentityAdministration(settings);
   const { pool, registry, counters, health } = await openStore(settings, log, 'baton-coordination', measures);
   const authenticator: Authenticator = authenticatorOf({ pool, settings, log, registry }, () =>
     stream.checkAgain(),
@@ -90,6 +92,7 @@ export async function createCoordination({
     settings,
     contents,
     secrets,
+    identityAdministration,
     memory: openGateway(settings, counters),
     log,
     counters,

@@ -6,6 +6,7 @@ import { Differences } from '../access/policy/differences.ts';
 import { openSecretStore } from '../access/secret-store/open-secret-store.ts';
 import { flushEvents } from '../ledger/journal/journal.ts';
 import { openGateway } from '../memory/gateway/gateway.ts';
+import { openIdentityAdministration } from '../registry/identity-administration-tokens/identity-client.ts';
 import { openContentStore } from '../results/contents/open-store.ts';
 import { nobody } from '../service/caller.ts';
 import type { JobTools } from '../service/job.ts';
@@ -18,7 +19,8 @@ import { Notifier } from './notifier/notifier.ts';
 import type { Settings } from './settings.ts';
 import { openStore } from './store.ts';
 
-export type WorkerTools = JobTools<Context> & Pick<Context, 'contents' | 'memory' | 'secrets'>;
+export type WorkerTools = JobTools<Context> &
+  Pick<Context, 'contents' | 'memory' | 'secrets' | 'identityAdministration'>;
 
 /** The context of a process that serves no requests. */
 export interface BackgroundParts extends Omit<Tools, 'differences'> {
@@ -37,6 +39,7 @@ export async function openBackground(
   measures?: Measures,
 ): Promise<{ tools: WorkerTools; health: Health; close(): Promise<void> }> {
   const secrets = openSecretStore(settings);
+  const identityAdministration = openIdentityAdministration(settings);
   const { pool, registry, counters, health } = await openStore(settings, log, applicationName, measures);
   const notifier = new Notifier({ pool, log });
   const contents = openContentStore(settings);
@@ -47,6 +50,7 @@ export async function openBackground(
     health,
     contents,
     secrets,
+    identityAdministration,
     memory: openGateway(settings, counters),
     publishBindingChange: (issuer, iamPrincipalId) => notifier.announceBinding(issuer, iamPrincipalId),
     authorities: openAuthorities({ settings, registry, pool }),
@@ -81,6 +85,7 @@ export function workerTools({ pool, wake, authorities, ...parts }: BackgroundPar
     contents: tools.contents,
     memory: tools.memory,
     secrets: tools.secrets,
+    identityAdministration: tools.identityAdministration,
     pool,
     async command(job, tenantId, work) {
       const origin = {

@@ -26,6 +26,7 @@ export type Tools = Pick<
   | 'contents'
   | 'memory'
   | 'secrets'
+  | 'identityAdministration'
   | 'differences'
   | 'publishBindingChange'
 >;

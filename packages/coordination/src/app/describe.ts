@@ -37,7 +37,7 @@ export function describeApi(): object {
         bootstrapSecret: { type: 'http', scheme: 'bearer', description: 'The bootstrap secret.' },
       },
       securityOf: ({ auth }) =>
-        auth === undefined ? 'accessToken' : auth === 'bootstrap' ? 'bootstrapSecret' : undefined,
+        auth === undefined ? ['accessToken'] : auth === 'bootstrap' ? ['bootstrapSecret'] : [],
       pipelineCodesOf,
     },
     sections,

@@ -10,6 +10,7 @@ import { isLongProof } from '@baton/testing/depth';
 import type { FixtureTenant } from '../testing/app/fixtures.ts';
 import type { Actor, Answer, TestCoordination } from '../testing/coordination.ts';
 import { startWithMemory, type WithMemory } from '../testing/memory/contexts.ts';
+import { type IdentityService, startIdentityService } from '../testing/registry/identity-service.ts';
 import { untilBlockedBy } from '../testing/wait-until.ts';
 import { endpoints } from './endpoints.ts';
 
@@ -25,17 +26,23 @@ const writing = endpoints.filter(
     method !== 'GET' && auth === undefined && transaction !== 'none' && id !== 'getContext',
 );
 
+let identity: IdentityService;
 let started: WithMemory;
 let baton: TestCoordination;
 before(async () => {
+  identity = await startIdentityService();
   started = await startWithMemory({
     CP_OAUTH_REDIRECT_URI: 'http://localhost:8000/callback',
     CP_PUBLIC_URL: 'http://localhost:8000',
     CP_SLACK_ENABLED: 'true',
+    ...identity.env,
   });
   ({ baton } = started);
 });
-after(() => started.close());
+after(async () => {
+  await started.close();
+  await identity.close();
+});
 
 type Endpoint = (typeof endpoints)[number];
 

@@ -56,6 +56,7 @@ import { agentsApi } from '../registry/agents/agents.api.ts';
 import { agentSecretsApi } from '../registry/agents/secrets/agent-secrets.api.ts';
 import { connectionTypesApi } from '../registry/connection-types/connection-types.api.ts';
 import { connectionsApi } from '../registry/connections/connections.api.ts';
+import { identityAdministrationTokensApi } from '../registry/identity-administration-tokens/administration-tokens.api.ts';
 import { packageSettingsApi } from '../registry/package-settings/package-settings.api.ts';
 import { toolsApi } from '../registry/tools/tools.api.ts';
 import { approvalsApi } from '../results/approvals/approvals.api.ts';
@@ -250,6 +251,11 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
       ...agentStatusApi,
       ...agentSecretsApi,
     ],
+  },
+  {
+    tag: 'Identity administration',
+    about: "Tokens with which administrators use identity's administration without its admin secret.",
+    endpoints: identityAdministrationTokensApi,
   },
   {
     tag: 'Connections',

@@ -31,6 +31,7 @@ import {
 } from '../processes/instances/process-jobs.ts';
 import { deleteOldInstances } from '../processes/instances/retention/old-instances.ts';
 import { expireDueConnections } from '../registry/connections/expire-connections.ts';
+import { revokeLostAdministrations } from '../registry/identity-administration-tokens/revoke-lost.ts';
 import { deleteUnreferencedContents } from '../results/contents/sweep.ts';
 import { requeueExpiredCalls } from '../results/invocations/expired-leases.ts';
 import { deleteOldInvocations } from '../results/invocations/retention/old-invocations.ts';
@@ -87,6 +88,7 @@ const jobMakers: readonly ((tools: WorkerTools) => Job)[] = [
   deleteAnsweredKeys,
   deleteUnreferencedContents,
   expireDueConnections,
+  revokeLostAdministrations,
   startDueDigests,
   deleteOldNotifications,
   deleteSecretLeftovers,

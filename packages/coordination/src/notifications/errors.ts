@@ -1,13 +1,9 @@
-import { conflict, forbidden, invalid } from '@baton/kernel/http/error-rows';
+import { conflict, invalid } from '@baton/kernel/http/error-rows';
 import { type ErrorTable, type Fail, refuse } from '@baton/kernel/http/refusal';
 import { errors as lowerErrors } from '../packages/errors.ts';
 
 /** The codes of this layer and of those below it. */
 export const errors = {
-  not_a_person: forbidden(
-    'Only people are notified, and the caller is an agent or a service.',
-    'Call it with a token of the person whose notifications you want to change.',
-  ),
   unknown_notification_kind: invalid(
     'There is no such kind of notification.',
     'Use a kind of `details.known`.',

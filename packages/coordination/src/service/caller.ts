@@ -1,3 +1,12 @@
+/** The sign-in that an access token states, in the terms of identity. */
+export interface SignIn {
+  readonly iamTenantId: string;
+  /** The browser session, the identity at a provider, or another credential. */
+  readonly credentialId: string;
+  /** In milliseconds since 1970. */
+  readonly atMs: number;
+}
+
 /** The caller and its permissions: always derived from the credential, never from the content of the request. */
 export interface Caller {
   readonly tenantId: string;
@@ -20,6 +29,8 @@ export interface Caller {
    * visibility.
    */
   readonly seesAs?: string;
+  /** How a person signed in; absent for an API key, and for a token that does not state it. */
+  readonly signIn?: SignIn;
   /** The approval that a decide-only token permits; absent for other credentials. */
   readonly approvalId?: string;
   /** The person's full permissions, for the consequences of the decision. */

@@ -42,6 +42,7 @@ export interface Tables {
   harness_manifests: HarnessManifestsTable;
   iam_bindings: IamBindingsTable;
   idempotency_keys: IdempotencyKeysTable;
+  identity_administrations: IdentityAdministrationsTable;
   journal_epoch: JournalEpochTable;
   journal_epochs: JournalEpochsTable;
   journal_floors: JournalFloorsTable;
@@ -698,6 +699,15 @@ interface IdempotencyKeysTable {
   fingerprint: string;
   status: number | null;
   body: unknown;
+  expires_at: string;
+}
+
+interface IdentityAdministrationsTable {
+  token_id: string;
+  iam_tenant_id: string;
+  tenant_id: string;
+  principal_id: string;
+  binding_id: string;
   expires_at: string;
 }
 

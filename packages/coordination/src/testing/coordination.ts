@@ -170,6 +170,9 @@ export async function sendRequest(
   return { status: response.status, body: isJson ? JSON.parse(text) : text, headers: response.headers };
 }
 
+/** A person's sign-in is fresh for as long as the longest test takes. */
+const usualAuthTime = () => new Date(Date.now() + 3_600_000).toISOString();
+
 type ActorInTenant = ActorOptions & { tenantId: string };
 
 /** Creates principals that call the service with tokens of the test issuer. */
@@ -186,7 +189,12 @@ function createActors(pool: Pool, issuer: TestIssuer, request: SendRequest) {
       insert into iam_bindings (id, tenant_id, principal_id, issuer, iam_tenant_id, iam_principal_id, permissions)
       values (${newId()}, ${tenantId}, ${principalId}, ${issuer.issuer}, ${tenantId}, ${iamPrincipalId}, ${permissions})`);
     const scope = options.scopes ?? allScopes;
-    const token = await issuer.sign({ sub: iamPrincipalId, tenant_id: tenantId, scope });
+    const token = await issuer.sign({
+      sub: iamPrincipalId,
+      tenant_id: tenantId,
+      scope,
+      ...(options.kind === 'human' && { credential_id: newId(), auth_time: usualAuthTime() }),
+    });
     const call =
       (method: string) =>
       (path: string, body?: unknown, headers: Record<string, string> = {}) =>

@@ -47,6 +47,7 @@ export function makeWorkerTools(
     authorities: openAuthorities({ settings, registry, pool }),
     pool,
     contents: openContentStore(settings),
+    identityAdministration: undefined,
     memory: openGateway(settings, counters),
     secrets: openSecretStore(settings),
     health: createHealth({ db: pool, registry, counters, headRevision: 1, log }),

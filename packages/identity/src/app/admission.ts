@@ -3,23 +3,71 @@ import type { RequestHead } from '@baton/kernel/http/http-message';
 import type { Operation } from '@baton/kernel/http/service';
 import { fail } from '../provisioning/errors.ts';
 import type { Caller } from '../service/caller.ts';
+import { isSecretOf } from '../service/secrets.ts';
+import { createAdministratorCheck } from '../sign-in/administration-tokens/administrator.ts';
 import type { NamedSecret } from './admin-secrets.ts';
+import { isOpenToAdministrators, isPathOf } from './administration-scope.ts';
 import type { Tools } from './context.ts';
 
 /** The caller of an endpoint that has no admin header; its handler finds the credential in the body. */
 const anonymous: Caller = { actor: 'anonymous' };
+/** The service that requests administration tokens. */
+const coordination: Caller = { actor: 'service:coordination' };
 
-/** The named admin secrets in use; a reload replaces the list. */
+/** The secrets of administrators in use; a reload replaces them. */
 export interface AdminSecrets {
   named: readonly NamedSecret[];
+  /** The hashes of the service credentials of coordination. */
+  delegation: readonly string[];
 }
 
 /**
- * Creates the check of the admin header, for every endpoint that has no other `auth`. IAM_BOOTSTRAP_TOKEN is the shared
- * secret; if it is empty, every admin endpoint is closed. Named secrets identify their holders. Both sides are hashed
- * before they are compared, so the timing reveals neither content nor length.
+ * Creates the authentication of administrators: by the admin header, by the administration token of a person, and of
+ * coordination by its service credential.
  */
-export function createAdmission(
+export function createAdmission(basePath: string, tools: Tools, secrets: AdminSecrets) {
+  const byHeader = createAdminHeaderCheck(tools, secrets);
+  const administratorOf = createAdministratorCheck(tools);
+  /** @throws Refusal `unauthorized`, `outside_administration`, `rate_limited`, `unavailable` */
+  return async (head: RequestHead, endpoint: Operation): Promise<Caller> => {
+    if (endpoint.auth === 'delegation') return admitService(tools, head, secrets.delegation);
+    if (endpoint.auth !== undefined) return anonymous;
+    const token = bearerOf(head);
+    // With both, the admin header decides alone: a wrong secret is never made good by another credential.
+    if (head.headers['x-iam-bootstrap-token'] !== undefined || !token?.startsWith('iam_adm_'))
+      return byHeader(head);
+    const { tenantId, principalId } = await administratorOf(token, head);
+    if (isOpenToAdministrators(endpoint) && isPathOf(head.path, basePath, tenantId))
+      return { actor: principalId };
+    return fail('outside_administration', {}, { reason: `administrator ${principalId}` });
+  };
+}
+
+function bearerOf({ headers }: RequestHead): string | undefined {
+  return /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
+}
+
+/** @throws Refusal `unauthorized`; `rate_limited` instead when credentials from the address failed too often */
+function admitService(
+  { failureLimits, counters }: Pick<Tools, 'failureLimits' | 'counters'>,
+  head: RequestHead,
+  hashes: readonly string[],
+): Caller {
+  const presented = bearerOf(head);
+  if (presented === undefined) return fail('unauthorized');
+  // Compares with every hash, so that the timing does not reveal which one matched.
+  const matches = hashes.filter((hash) => isSecretOf(presented, hash));
+  if (matches.length > 0) return coordination;
+  counters.presented('delegation', 'unknown');
+  failureLimits.countDelegation(head.address);
+  return fail('unauthorized', {}, { reason: 'wrong service credential' });
+}
+
+/**
+ * IAM_BOOTSTRAP_TOKEN is the shared secret; if it is empty, the admin header is accepted nowhere. Named secrets identify
+ * their holders. Both sides are hashed before they are compared, so the timing reveals neither content nor length.
+ */
+function createAdminHeaderCheck(
   { settings, failureLimits, counters }: Pick<Tools, 'settings' | 'failureLimits' | 'counters'>,
   secrets: AdminSecrets,
 ) {
@@ -28,8 +76,7 @@ export function createAdmission(
   let known: readonly NamedSecret[] | undefined;
   let admins = [shared];
   /** @throws Refusal `unauthorized`; `rate_limited` instead when secrets from the address failed too often */
-  return ({ headers, address }: RequestHead, endpoint: Operation): Caller => {
-    if (endpoint.auth !== undefined) return anonymous;
+  return ({ headers, address }: RequestHead): Caller => {
     if (known !== secrets.named) {
       known = secrets.named;
       admins = [shared, ...known.map(adminOf)];

@@ -33,6 +33,7 @@ import { startUsedAssertionSweep } from '../sign-in/workload-rules/used-assertio
 import { readAdminSecrets } from './admin-secrets.ts';
 import type { AdminSecrets } from './admission.ts';
 import type { Tools } from './context.ts';
+import { readDelegationCredentials } from './delegation-credentials.ts';
 import { endpoints } from './endpoints.ts';
 import { measureService } from './metrics/gauges.ts';
 import { serveMetrics } from './metrics/metrics-server.ts';
@@ -95,7 +96,7 @@ export async function openIdentity(
   const tools = await openTools(settings, log, registry, audit.key, onRevocation);
   if (settings.IAM_BOOTSTRAP_TOKEN === '')
     log.warn('IAM_BOOTSTRAP_TOKEN is not set: every admin endpoint is closed');
-  const adminSecrets: AdminSecrets = { named: secrets.admin };
+  const adminSecrets: AdminSecrets = { named: secrets.admin, delegation: secrets.delegation };
   tools.upstream.use(secrets.upstream);
   measureService(registry, tools);
   const { pool, signingKeys, journalWatch, ledger } = tools;
@@ -191,6 +192,7 @@ async function openTools(
 async function readSecrets(settings: Settings) {
   return {
     admin: await readAdminSecrets(settings),
+    delegation: await readDelegationCredentials(settings),
     upstream: await readUpstreamCredentials(settings),
   };
 }
@@ -205,6 +207,7 @@ async function reloadSecrets(
     const secrets = await readSecrets(settings);
     await signingKeys.load(settings, log);
     adminSecrets.named = secrets.admin;
+    adminSecrets.delegation = secrets.delegation;
     upstream.use(secrets.upstream);
     log.info(`${what} were reloaded`);
   } catch (error) {

@@ -3,6 +3,7 @@ import { envelopeAt, InvalidRequest, Refusal, UnstorableText } from '@baton/kern
 import type { Operation } from '@baton/kernel/http/service';
 import { openApi, type RefusalForm } from '@baton/kernel/openapi/openapi';
 import { errors } from '../provisioning/errors.ts';
+import { isOpenToAdministrators } from './administration-scope.ts';
 import { sections } from './endpoints.ts';
 import { errorRenderer, standardEnvelopes } from './error-envelopes.ts';
 import { pipelineCodesOf } from './runtime.ts';
@@ -63,18 +64,35 @@ export function describeApi(): object {
           name: 'X-IAM-Bootstrap-Token',
           description: 'The admin secret (IAM_BOOTSTRAP_TOKEN).',
         },
+        administrationToken: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'An administration token of a person: `iam_adm_…`.',
+        },
+        delegationCredential: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'The service credential of coordination (IAM_DELEGATION_CREDENTIAL_FILE).',
+        },
         provisioningToken: {
           type: 'http',
           scheme: 'bearer',
           description: 'An access token of the SCIM audience, or a provisioning token of a source.',
         },
       },
-      securityOf: ({ auth }) =>
-        auth === undefined ? 'adminToken' : auth === 'provisioning' ? 'provisioningToken' : undefined,
+      securityOf,
       pipelineCodesOf,
     },
     sections,
   );
+}
+
+function securityOf(endpoint: Operation): readonly string[] {
+  const { auth } = endpoint;
+  if (auth === undefined)
+    return isOpenToAdministrators(endpoint) ? ['adminToken', 'administrationToken'] : ['adminToken'];
+  if (auth === 'provisioning') return ['provisioningToken'];
+  return auth === 'delegation' ? ['delegationCredential'] : [];
 }
 
 /** A response from this service. */

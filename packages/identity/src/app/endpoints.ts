@@ -23,6 +23,7 @@ import { rootSearchApi } from '../provisioning/scim/root-search/root-search.api.
 import { usersApi as scimUsersApi } from '../provisioning/scim/users/users.api.ts';
 import { auditRecordsApi } from '../records/audit-record/audit-records.api.ts';
 import { eventsApi } from '../records/journal/events.api.ts';
+import { administrationTokensApi } from '../sign-in/administration-tokens/administration-tokens.api.ts';
 import { browserSessionsApi } from '../sign-in/browser-sessions/browser-sessions.api.ts';
 import { federationApi } from '../sign-in/federation/federation.api.ts';
 import { identityProvidersApi } from '../sign-in/identity-providers/identity-providers.api.ts';
@@ -101,6 +102,11 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
     tag: 'Browser sessions',
     about: 'Sessions of people in a browser, which are exchanged for access tokens.',
     endpoints: browserSessionsApi,
+  },
+  {
+    tag: 'Administration tokens',
+    about: 'Tokens with which people administer the identities of their own tenant for some minutes.',
+    endpoints: administrationTokensApi,
   },
   {
     tag: 'Invitations',

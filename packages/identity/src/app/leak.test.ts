@@ -2,8 +2,14 @@ import assert from 'node:assert/strict';
 import { createHash, randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { keepSecret } from '@baton/kernel/testing/leaks/leaks';
+import { issueToken } from '../sign-in/administration-tokens/testing/administration.ts';
 import { acceptByPasskey, invite } from '../sign-in/passkeys/testing/people.ts';
-import { startIdentity, type TestIdentity, testSigningKey } from '../testing/identity.ts';
+import {
+  delegationCredential,
+  startIdentity,
+  type TestIdentity,
+  testSigningKey,
+} from '../testing/identity.ts';
 import { made, makeBearer, makePrincipal, makeServiceAccount, readScope } from '../testing/objects.ts';
 import { makeProvisioning } from '../testing/provisioning.ts';
 
@@ -69,6 +75,8 @@ async function makeSecrets(): Promise<string[]> {
     link.token,
     session.token,
     (await made(open('/browser-sessions:exchange', session))).accessToken,
+    delegationCredential,
+    (await issueToken(identity, { ...signedIn, tenantId, principalId: signedIn.session.principalId })).token,
   );
 
   await misuse(secrets, client.clientId);
@@ -93,6 +101,13 @@ async function misuse(secrets: readonly string[], clientId: string): Promise<voi
       await open('/tokens/exchange', { clientId: secret, clientSecret: secret, audience }),
       await identity.request('GET', '/api/v1/events', { headers: { authorization: `Bearer ${secret}` } }),
       await identity.request('GET', '/api/v1/events', { headers: { 'x-iam-bootstrap-token': secret } }),
+      await identity.request('GET', `/api/v1/tenants/${randomUUID()}`, {
+        headers: { authorization: `Bearer ${secret}` },
+      }),
+      await identity.request('POST', `/api/v1/tenants/${randomUUID()}/administration-tokens`, {
+        body: { credentialId: secret },
+        headers: { authorization: `Bearer ${secret}` },
+      }),
     ]) {
       assert.ok(answer.status >= 400);
       assert.ok(!JSON.stringify(answer.body).includes(secret));

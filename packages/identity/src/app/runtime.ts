@@ -11,13 +11,14 @@ import { type AdminSecrets, createAdmission } from './admission.ts';
 import { type Context, contextOf, type Tools } from './context.ts';
 import { errorRenderer, standardEnvelopes } from './error-envelopes.ts';
 
+const basePath = '/api/v1';
 const adminBodyBytesMax = 1_048_576;
 /** The limit for a route without a credential in a header: anyone can send any number of requests at once. */
 const strangersBodyBytesMax = 16_384;
 
 /** The longest body that an endpoint reads (see docs/reference/directory.md#body-sizes). */
 export function bodyBytesMaxOf({ auth, bodyBytesMax }: Pick<Operation, 'auth' | 'bodyBytesMax'>): number {
-  const hasHeader = auth === undefined || auth === 'provisioning';
+  const hasHeader = auth === undefined || auth === 'provisioning' || auth === 'delegation';
   return bodyBytesMax ?? (hasHeader ? adminBodyBytesMax : strangersBodyBytesMax);
 }
 
@@ -80,6 +81,7 @@ const provisioningCodes: readonly ErrorCode[] = [
 /** The codes that any endpoint may return without declaring them: those of the pipeline's steps. */
 export const pipelineCodes: readonly ErrorCode[] = [
   'unauthorized',
+  'outside_administration',
   'not_found',
   'method_not_allowed',
   'request_too_large',
@@ -95,7 +97,10 @@ export function pipelineCodesOf(endpoint: Operation): readonly ErrorCode[] {
   const isPossible = (code: ErrorCode) =>
     endpoint.body !== undefined || code !== 'scim_unsupported_media_type';
   return [
-    ...(endpoint.auth === undefined ? (['unauthorized', 'rate_limited'] as const) : []),
+    ...(endpoint.auth === undefined || endpoint.auth === 'delegation'
+      ? (['unauthorized', 'rate_limited'] as const)
+      : []),
+    ...(endpoint.auth === undefined ? (['outside_administration'] as const) : []),
     ...(endpoint.auth === 'provisioning' ? provisioningCodes.filter(isPossible) : []),
     ...(endpoint.body === undefined ? [] : (['request_too_large'] as const)),
     ...(takesText(endpoint) ? (['validation_error'] as const) : []),
@@ -111,12 +116,12 @@ export function identityRuntime(
   metrics: RequestMetrics,
   adminSecrets: AdminSecrets,
 ): ServiceRuntime<Caller, Context> {
-  const admit = createAdmission(tools, adminSecrets);
+  const admit = createAdmission(basePath, tools, adminSecrets);
   const admitScim = createScimAdmission(tools);
   const { turnsOf, poolOf } = turnsFor(tools.settings.IAM_DATABASE_CONNECTIONS_MAX);
   return {
     name: 'identity',
-    basePath: '/api/v1',
+    basePath,
     pool: tools.pool,
     log: tools.log,
     metrics,

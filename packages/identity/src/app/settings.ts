@@ -15,6 +15,10 @@ export const settings = {
     default: undefined,
     doc: 'A file with further admin secrets, one `name:secret` per line; the audit log identifies their holders as `bootstrap:<name>`. They are accepted only if IAM_BOOTSTRAP_TOKEN is set. SIGHUP reloads the file.',
   }),
+  IAM_DELEGATION_CREDENTIAL_FILE: text<string | undefined>({
+    default: undefined,
+    doc: 'A file with the credential that coordination presents for administration tokens (CP_IDENTITY_ADMIN_CREDENTIAL_FILE): one or, while it is rotated, several, one per line, each as itself or as `sha256:<hash>`. Without it people cannot administer identity with their own sign-in. SIGHUP reloads the file. The default run creates one in BATON_HOME.',
+  }),
   IAM_HOST: text({ default: '127.0.0.1', doc: 'The address that `baton identity serve` listens on.' }),
   IAM_PORT: integer({ default: 8010, min: 0, max: 65_535, doc: 'The port of `baton identity serve`.' }),
   IAM_METRICS_PORT: integer({

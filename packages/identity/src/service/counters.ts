@@ -19,7 +19,9 @@ export type PresentedKind =
   | 'admin'
   | 'session'
   | 'passkey'
-  | 'invitation';
+  | 'invitation'
+  | 'administration'
+  | 'delegation';
 
 const rewoundLoggedAgainMs = 60_000;
 

@@ -2,6 +2,7 @@
 import type { Generated, GeneratedAlways } from '@baton/kernel/database/db';
 
 export interface Tables {
+  administration_tokens: AdministrationTokensTable;
   audiences: AudiencesTable;
   audit_records: AuditRecordsTable;
   audit_removals: AuditRemovalsTable;
@@ -35,6 +36,20 @@ export interface Tables {
   used_assertions: UsedAssertionsTable;
   used_challenges: UsedChallengesTable;
   workload_rules: WorkloadRulesTable;
+}
+
+interface AdministrationTokensTable {
+  id: string;
+  tenant_id: string;
+  principal_id: string;
+  external_identity_id: string;
+  browser_session_id: string | null;
+  public_prefix: string;
+  secret_hash: string;
+  auth_time: string;
+  created_at: Generated<string>;
+  expires_at: string;
+  revoked_at: string | null;
 }
 
 interface AudiencesTable {
@@ -104,6 +119,7 @@ interface AuthenticationContextsTable {
   auth_time: string;
   source: 'bootstrap' | 'federation' | 'passkey';
   recorded_at: Generated<string>;
+  is_time_stated: Generated<boolean>;
 }
 
 interface BrowserSessionsTable {

@@ -18,6 +18,8 @@ const forms: readonly [CredentialKind, RegExp][] = [
 
 const sessionForm = /^iam_ses_([0-9a-f]{12})_./s;
 const invitationForm = /^iam_inv_([0-9a-f]{12})_./s;
+const administrationForm = /^iam_adm_([0-9a-f]{12})_./s;
+const longSecretKinds = { ses: 'browser session', inv: 'invitation', adm: 'administration token' };
 
 const hashOfNothing = '0'.repeat(64);
 
@@ -40,15 +42,18 @@ export function makeClientSecret(): { clientSecret: string; storedHash: string }
   return { clientSecret, storedHash: `sha256:${secretHash(clientSecret)}` };
 }
 
-/** Makes the secret of a browser session, or of an invitation's link. Its text is shown once and never stored. */
-export function makeLongSecret(kind: 'ses' | 'inv'): {
+/**
+ * Makes the secret of a browser session, of an invitation's link or of an administration token. Its text is shown once
+ * and never stored.
+ */
+export function makeLongSecret(kind: keyof typeof longSecretKinds): {
   token: string;
   publicPrefix: string;
   secretHash: string;
 } {
   const publicPrefix = randomBytes(6).toString('hex');
   const token = `iam_${kind}_${publicPrefix}_${randomBytes(32).toString('base64url')}`;
-  observer()?.made(kind === 'ses' ? 'browser session' : 'invitation', token);
+  observer()?.made(longSecretKinds[kind], token);
   return { token, publicPrefix, secretHash: secretHash(token) };
 }
 
@@ -60,6 +65,11 @@ export function parseSessionToken(token: string): string | undefined {
 /** The public prefix of an invitation's secret; undefined for another form. */
 export function parseInvitationToken(token: string): string | undefined {
   return invitationForm.exec(token)?.[1];
+}
+
+/** The public prefix of an administration token; undefined for another form. */
+export function parseAdministrationToken(token: string): string | undefined {
+  return administrationForm.exec(token)?.[1];
 }
 
 /** Parses a presented token; returns undefined for an unknown format. */

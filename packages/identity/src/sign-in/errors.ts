@@ -103,6 +103,18 @@ export const errors = {
     'The link is unknown, was used or revoked, or has expired; or its person may not sign in.',
     'Request a new link from the person who sent it. For security the response has no reason; `GET …/invitations` shows it to an administrator.',
   ),
+  fresh_sign_in_required: forbidden(
+    'The person did not sign in by a passkey or a provider within the last 300 seconds, or that session has ended.',
+    'Have the person sign in again, and request the token within 300 seconds. A provider must state the time of the sign-in (`auth_time`); a personal access token is no sign-in.',
+  ),
+  outside_administration: forbidden(
+    'An administration token is accepted for the administration of its own tenant only, and not for what the operator does.',
+    'Use the path of your own tenant. Endpoints of the operator need the admin secret; docs/reference/administration-tokens.md lists them.',
+  ),
+  administration_token_not_found: notFound(
+    'There is no such administration token.',
+    'Check the id. An expired token is deleted, and needs no revocation.',
+  ),
   passkey_not_found: notFound(
     'The person has no such passkey.',
     'Check the id with `GET …/principals/{principalId}/passkeys`; a removed passkey is not listed.',

@@ -63,6 +63,13 @@ export const settings = {
     unit: seconds,
     doc: 'The lifetime of a browser session, however often it is used.',
   }),
+  IAM_ADMINISTRATION_AUTHENTICATION_AGE_SECONDS: integer({
+    default: 300,
+    min: 10,
+    max: 300,
+    unit: seconds,
+    doc: "How long after a person's sign-in their administration tokens live, and may be issued.",
+  }),
   IAM_INVITATIONS_OPEN_MAX: integer({
     default: 500,
     min: 1,

@@ -1,6 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Pool } from '@baton/kernel/database/db';
 import { createListener, openPort } from '@baton/kernel/listener/listener';
 import { createLog } from '@baton/kernel/process/log';
@@ -48,6 +50,20 @@ export interface TestIdentity {
 
 export const adminSecret = 'admin-secret-of-the-tests';
 export const adminHeader = { 'x-iam-bootstrap-token': adminSecret };
+/** The service credential of coordination. */
+export const delegationCredential = 'service-credential-of-the-tests-0123456789';
+export const delegationHeader = { authorization: `Bearer ${delegationCredential}` };
+
+let delegationFile: string | undefined;
+
+function writeDelegationFile(): string {
+  if (delegationFile !== undefined) return delegationFile;
+  const folder = mkdtempSync(join(tmpdir(), 'baton-delegation-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  delegationFile = join(folder, 'credential');
+  writeFileSync(delegationFile, `${delegationCredential}\n`, { mode: 0o600 });
+  return delegationFile;
+}
 
 let signingKey: string | undefined;
 
@@ -88,10 +104,12 @@ function kept(pem: string): string {
 export async function startIdentity(settings: Record<string, string> = {}): Promise<TestIdentity> {
   recordTruth('identity', endpoints);
   keepSecret('admin secret', adminSecret);
+  keepSecret('service credential', delegationCredential);
   const database = await createTestDatabase(migrationsDirectory);
   const env = {
     IAM_DATABASE_URL: database.url,
     IAM_BOOTSTRAP_TOKEN: adminSecret,
+    IAM_DELEGATION_CREDENTIAL_FILE: writeDelegationFile(),
     IAM_LOG_LEVEL: 'debug',
     ...settings,
   };

@@ -8,7 +8,7 @@ import { bodyBytesMaxOf } from '../app/runtime.ts';
 import { migrationsDirectory } from '../service/database.ts';
 import { startUpstream } from '../sign-in/federation/testing/upstream.ts';
 import type { FixtureTenant } from './fixtures.ts';
-import { adminHeader, startIdentity, testSigningKey } from './identity.ts';
+import { adminHeader, delegationHeader, startIdentity, testSigningKey } from './identity.ts';
 import { makeProvisioning } from './provisioning.ts';
 import { scimCodeOf, scimRules } from './scim-matrix.ts';
 
@@ -70,6 +70,9 @@ function isProblem(problem: unknown): boolean {
   );
 }
 
+/** The credential is in the body, or there is none. */
+const noHeader = ['presented', 'none'];
+
 async function start(): Promise<MatrixService<FixtureTenant>> {
   const identity = await startIdentity({
     IAM_SIGNING_PRIVATE_KEY: testSigningKey(),
@@ -80,9 +83,10 @@ async function start(): Promise<MatrixService<FixtureTenant>> {
   const otherTenant = { identity, upstream, source: await makeProvisioning(identity) };
 
   function headersOf({ auth }: Operation, caller: MatrixCaller): Record<string, string> | undefined {
-    if (caller === 'anonymous') return auth === undefined || auth === 'provisioning' ? {} : undefined;
+    if (caller === 'anonymous') return auth !== undefined && noHeader.includes(auth) ? undefined : {};
     if (caller !== 'allowed') return undefined;
     if (auth === 'provisioning') return { authorization: `Bearer ${tenant.source.token}` };
+    if (auth === 'delegation') return delegationHeader;
     return auth === undefined ? adminHeader : {};
   }
 

@@ -120,7 +120,7 @@ function describe(...sections: Section[]): Described {
       errors,
       error: z.strictObject({ code: z.string() }).meta({ id: 'Error' }),
       securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
-      securityOf: () => 'token',
+      securityOf: () => ['token'],
       pipelineCodesOf: () => ['unavailable'],
     },
     sections,

@@ -22,7 +22,8 @@ export interface ApiDescription extends RefusalRules {
   readonly basePath: string;
   readonly securitySchemes: Readonly<Record<string, object>>;
   /** The scheme that an endpoint requires; undefined for none. */
-  securityOf(endpoint: Operation): string | undefined;
+  /** Each of these suffices; none if the endpoint needs no credential. */
+  securityOf(endpoint: Operation): readonly string[];
 }
 
 interface Media {
@@ -106,7 +107,7 @@ function operationOf(
     summary: endpoint.summary,
     ...(endpoint.description === undefined ? {} : { description: endpoint.description }),
     ...(endpoint.deprecated && { deprecated: true }),
-    security: security === undefined ? [] : [{ [security]: [] }],
+    security: security.map((scheme) => ({ [scheme]: [] })),
     parameters: parametersOf(endpoint, forms),
     ...(endpoint.body === undefined ? {} : { requestBody: requestBodyOf(endpoint, endpoint.body, forms) }),
     ...(endpoint.bytes ? { requestBody: bytesBody } : {}),

@@ -116,6 +116,7 @@ HarnessManifestPage,
 IamBinding,
 IamBindingPage,
 IamBindingRequest,
+IdentityAdministrationToken,
 Instant,
 IssuedApiKey,
 JournalArchiving,
@@ -1408,6 +1409,11 @@ listOwnConnections(options?: CallOptions): Promise<OwnConnections>;
 getOwnConnection(key: string, options?: CallOptions): Promise<Connection>;
 }
 
+export interface IdentityAdministrationTokensApi {
+/** Get a token for identity's administration of your tenant. For a person who is an administrator and has signed in by a passkey, or through a provider that states the time of the sign-in, within the last 300 seconds. The token lives until 300 seconds after that sign-in, and ends at once when the person signs out, is disabled or is no longer an administrator. What is done with it is audited in identity under the person. Needs admin. `POST /api/v1/identity-administration-tokens` */
+create(options?: CallOptions): Promise<IdentityAdministrationToken>;
+}
+
 export interface ConnectionsApi {
 /** Create a connection, which is pending until a credential is set. Needs connections.manage. `POST /api/v1/connections` */
 create(body: ConnectionRequest, options?: CallOptions): Promise<Connection>;
@@ -1594,6 +1600,7 @@ readonly packages: PackagesApi;
 readonly packageSettings: PackageSettingsApi;
 readonly views: ViewsApi;
 readonly agents: AgentsApi;
+readonly identityAdministrationTokens: IdentityAdministrationTokensApi;
 readonly connections: ConnectionsApi;
 readonly connectionTypes: ConnectionTypesApi;
 readonly notifications: NotificationsApi;

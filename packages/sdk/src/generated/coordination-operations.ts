@@ -244,6 +244,7 @@ agents.getStatus GET /api/v1/agents/{key}/status t
 agents.setSecret PUT /api/v1/agents/{key}/secrets/{name} bkt
 agents.deleteSecret DELETE /api/v1/agents/{key}/secrets/{name} kt
 agents.listSecrets GET /api/v1/agents/{key}/secrets qtp
+identityAdministrationTokens.create POST /api/v1/identity-administration-tokens t
 connections.create POST /api/v1/connections bkt
 connections.list GET /api/v1/connections qtp
 connections.get GET /api/v1/connections/{key} t

@@ -1861,6 +1861,16 @@ permissions?: string[];
 visibility?: "tenant" | "members";
 };
 
+export type IdentityAdministrationToken = {
+id: Uuid;
+/** Sent to identity as `Authorization: Bearer`. It is in this response only. */
+token: string;
+/** The tenant in identity: its administration is below `/tenants/{tenantId}`. */
+tenantId: Uuid;
+/** At most 300 seconds after the sign-in. */
+expiresAt: Timestamp;
+};
+
 /** RFC 3339 with any offset; without one, UTC. A date alone means its first moment in UTC. */
 export type Instant = string;
 

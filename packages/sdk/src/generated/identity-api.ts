@@ -37,12 +37,14 @@ Invitation,
 InvitationAcceptance,
 InvitationPage,
 InvitationRequest,
+IssuedAdministrationToken,
 IssuedInvitation,
 IssuedProvisioningToken,
 IssuedToken,
 JournalEventPage,
 JsonWebKeySet,
 LegacyCredentialImport,
+NewAdministrationToken,
 NewAudience,
 NewAuthenticationContext,
 NewExternalIdentity,
@@ -340,6 +342,13 @@ exchange(body: BrowserSessionExchangeRequest, options?: CallOptions): Promise<To
 endOwn(body: BrowserSessionEnd, options?: CallOptions): Promise<undefined>;
 }
 
+export interface AdministrationTokensApi {
+/** Issue a token with which a person administers the identities of their tenant. For the service that knows who is an administrator: coordination. The token lives until 300 seconds after the sign-in of the person at most, and ends at once with their session, their account or their tenant. `POST /api/v1/tenants/{tenantId}/administration-tokens` */
+create(tenantId: string, body: NewAdministrationToken, options?: CallOptions): Promise<IssuedAdministrationToken>;
+/** Revoke an administration token. A repetition changes nothing. `POST /api/v1/tenants/{tenantId}/administration-tokens/{administrationTokenId}:revoke` */
+revoke(tenantId: string, administrationTokenId: string, options?: CallOptions): Promise<undefined>;
+}
+
 export interface InvitationsApi {
 /** Invite a person; the secret of the one-time link is shown once. A new person is paused until they accept. `role` is stored and shown; identity gives no rights for it. Earlier links of the person are revoked. `POST /api/v1/tenants/{tenantId}/invitations` */
 create(tenantId: string, body?: NewInvitation, options?: CallOptions): Promise<IssuedInvitation>;
@@ -515,6 +524,24 @@ after?: number;
 /** The maximum number of items; 100 by default. */
 limit?: number;
 }, options?: CallOptions): Promise<AuditRecordPage>;
+/** Read the audit log of a tenant. Like `GET /audit` with `tenantId`, also for an administrator of the tenant. `GET /api/v1/tenants/{tenantId}/audit` */
+listTenantRecords(tenantId: string, query?: {
+action?: string;
+actor?: string;
+resourceType?: string;
+resourceId?: Uuid;
+outcome?: "allowed" | "denied";
+requestId?: string;
+/** Nothing before this instant. */
+from?: Instant;
+/** Nothing after this instant. */
+to?: Instant;
+order?: "asc" | "desc";
+/** The last sequence that was read, for either order. */
+after?: number;
+/** The maximum number of items; 100 by default. */
+limit?: number;
+}, options?: CallOptions): Promise<AuditRecordPage>;
 }
 
 /** Every operation of identity, by its subject. */
@@ -532,6 +559,7 @@ readonly identityProviders: IdentityProvidersApi;
 readonly federation: FederationApi;
 readonly passkeys: PasskeysApi;
 readonly browserSessions: BrowserSessionsApi;
+readonly administrationTokens: AdministrationTokensApi;
 readonly invitations: InvitationsApi;
 readonly legacyCredentials: LegacyCredentialsApi;
 readonly provisioningSources: ProvisioningSourcesApi;

@@ -74,6 +74,8 @@ browserSessions.exchange POST /api/v1/browser-sessions:exchange b
 browserSessions.endOwn POST /api/v1/browser-sessions:revoke-self b
 principals.listBrowserSessions GET /api/v1/tenants/{tenantId}/principals/{principalId}/browser-sessions a
 principals.revokeBrowserSession POST /api/v1/tenants/{tenantId}/principals/{principalId}/browser-sessions/{browserSessionId}:revoke qa
+administrationTokens.create POST /api/v1/tenants/{tenantId}/administration-tokens b
+administrationTokens.revoke POST /api/v1/tenants/{tenantId}/administration-tokens/{administrationTokenId}:revoke
 invitations.create POST /api/v1/tenants/{tenantId}/invitations ba
 invitations.list GET /api/v1/tenants/{tenantId}/invitations qa
 principals.createRecoveryLink POST /api/v1/tenants/{tenantId}/principals/{principalId}/recovery-links ba
@@ -117,4 +119,5 @@ scim.listSchemas GET /scim/v2/Schemas qv
 scim.getSchema GET /scim/v2/Schemas/{urn} v
 events.list GET /api/v1/events qa
 audit.listRecords GET /api/v1/audit qa
+audit.listTenantRecords GET /api/v1/tenants/{tenantId}/audit qa
 `;

@@ -444,6 +444,17 @@ export type InvitationRequest = {
 token: string;
 };
 
+export type IssuedAdministrationToken = {
+/** The secret, `iam_adm_…`: in this response only. */
+token: string;
+id: Uuid;
+tenantId: Uuid;
+principalId: Uuid;
+/** When the person signed in. */
+authTime: Timestamp;
+expiresAt: Timestamp;
+};
+
 export type IssuedInvitation = {
 invitation: Invitation;
 /** The secret of the link: in this response only. */
@@ -530,6 +541,13 @@ expiresInSeconds: number;
 
 export type Liveness = {
 status: "ok";
+};
+
+export type NewAdministrationToken = {
+/** The person. */
+principalId: Uuid;
+/** `credential_id` of the person's access token: their browser session, or their identity at a provider. */
+credentialId: Uuid;
 };
 
 export type NewAudience = {

@@ -3,10 +3,10 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import type { ReactElement } from 'react';
 import { useLineKeys } from '../parts/line-keys.ts';
 import { meQuery } from '../queries.ts';
+import { AdministrationGate } from './AdministrationGate.tsx';
 import { type Administration, lockAdministration, useAdministration } from './admin-secret.ts';
 import styles from './administration.module.css';
 import { type SectionName, sectionNames } from './administration-search.ts';
-import { SecretGate } from './SecretGate.tsx';
 import { Audit } from './sections/Audit.tsx';
 import { Groups } from './sections/Groups.tsx';
 import { Keys } from './sections/Keys.tsx';
@@ -19,7 +19,7 @@ import { Tokens } from './sections/Tokens.tsx';
 
 const route = getRouteApi('/shell/administration');
 
-/** Sections of the identity service, which require the admin secret. */
+/** Sections of the identity service, which require an administrator's fresh sign-in or the admin secret. */
 const sections: Readonly<
   Record<Exclude<SectionName, 'roles' | 'keys'>, (props: { admin: Administration }) => ReactElement>
 > = {
@@ -69,14 +69,23 @@ export function AdministrationPage() {
       ) : section === 'keys' ? (
         <Keys />
       ) : (
-        <Guarded admin={admin} section={section} />
+        <Guarded admin={admin} section={section} permissions={me.data?.permissions} />
       )}
     </div>
   );
 }
 
-function Guarded({ admin, section }: { admin: Administration | undefined; section: keyof typeof sections }) {
-  if (admin === undefined) return <SecretGate />;
+function Guarded({
+  admin,
+  section,
+  permissions,
+}: {
+  admin: Administration | undefined;
+  section: keyof typeof sections;
+  permissions: readonly string[] | undefined;
+}) {
+  if (admin === undefined)
+    return permissions && <AdministrationGate isAdministrator={permissions.includes('admin')} />;
   const Section = sections[section];
   return <Section admin={admin} />;
 }

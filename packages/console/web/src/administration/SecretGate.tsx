@@ -24,11 +24,11 @@ export function SecretGate() {
     }
   }
   return (
-    <form className={`card stack ${styles.gate}`} onSubmit={(event) => void onSubmit(event)}>
+    <form className={`stack ${styles.gate}`} onSubmit={(event) => void onSubmit(event)}>
       <p>
-        Principals and credentials are managed in the identity service, which requires the admin secret. Run{' '}
-        <code className="mono">baton env</code> on Baton's host to print it as{' '}
-        <code className="mono">BATON_IAM_BOOTSTRAP_TOKEN</code>.
+        Run <code className="mono">baton env</code> on Baton's host to print the secret as{' '}
+        <code className="mono">BATON_IAM_BOOTSTRAP_TOKEN</code>. What is done with it is audited without a
+        person's name.
       </p>
       <label className="stack">
         <span>Admin secret</span>
@@ -39,7 +39,6 @@ export function SecretGate() {
           spellCheck={false}
           maxLength={4096}
           required
-          autoFocus
         />
       </label>
       <div className="row">

@@ -1,10 +1,17 @@
 import { useSyncExternalStore } from 'react';
-import { createClient, fetchTransport } from '@baton/sdk';
+import { type ClientOptions, createClient, fetchTransport } from '@baton/sdk';
 import { baton } from '../client.ts';
 import { queries } from '../queries.ts';
+import { serverNow } from '../server-clock.ts';
+import { withFreshSignIn } from './fresh-sign-in.ts';
 
-/** The identity service's administration, unlocked by the admin secret. Only this file holds the secret. */
+/**
+ * The identity service's administration, unlocked by the person's own sign-in or by the admin secret. Only this file
+ * holds the token or the secret.
+ */
 export interface Administration {
+  /** Unlocked by the admin secret, which also covers what is the operator's. */
+  readonly isOperator: boolean;
   readonly identity: ReturnType<typeof createClient>['identity'];
   /** The issuer of access tokens, needed to admit principals to the coordination service. */
   readonly issuer: string;
@@ -32,7 +39,7 @@ function set(next: Administration | undefined): void {
   for (const listener of listeners) listener();
 }
 
-/** Discards the admin secret and every response that required it. */
+/** Discards the admin secret or the token, and every response that required it. */
 export function lockAdministration(): void {
   if (current !== undefined) set(undefined);
 }
@@ -42,22 +49,76 @@ export function lockAdministration(): void {
  * minutes of inactivity, when the page is left, and as soon as the identity service rejects it.
  * @throws BatonError if the identity service rejects the secret
  */
-export async function openAdministration(secret: string): Promise<void> {
+export function openAdministration(adminSecret: string): Promise<void> {
+  return open({ adminSecret }, lockAdministration);
+}
+
+/**
+ * Unlocks the administration for an administrator who has signed in within the last five minutes. The token is renewed
+ * while that sign-in is recent; then the administration is locked again, unless the person confirms it.
+ * @param renew runs the first request for a token; by default it lets the person sign in again if that is necessary
+ * @throws BatonError `fresh_sign_in_required` and the other refusals of the request
+ */
+export async function openOwnAdministration(renew: Renew = withFreshSignIn): Promise<void> {
+  let run = renew;
+  // The clients of all lists share one token.
+  let held: HeldToken | undefined;
+  let requested: Promise<HeldToken> | undefined;
+  function request(): Promise<HeldToken> {
+    requested ??= run(requestToken)
+      .catch((error: unknown) => {
+        lockAdministration();
+        throw error;
+      })
+      .finally(() => {
+        requested = undefined;
+      });
+    return requested;
+  }
+  const own = {
+    async administrationToken() {
+      if (held === undefined || held.endsAtMs <= serverNow()) held = await request();
+      return { accessToken: held.token, expiresIn: (held.endsAtMs - serverNow()) / 1000 };
+    },
+  };
+  await open(own, () => {
+    held = undefined;
+  });
+  run = withFreshSignIn;
+}
+
+interface HeldToken {
+  readonly token: string;
+  readonly endsAtMs: number;
+}
+
+export type Renew = (request: () => Promise<HeldToken>) => Promise<HeldToken>;
+
+async function requestToken(): Promise<HeldToken> {
+  const { token, expiresAt } = await baton.identityAdministrationTokens.create();
+  return { token, endsAtMs: Date.parse(expiresAt) };
+}
+
+async function open(
+  credential: Pick<ClientOptions, 'adminSecret' | 'administrationToken'>,
+  onRejected: () => void,
+): Promise<void> {
   const { iss, tenant_id: tenantId } = claimsIn((await baton.accessToken?.get()) ?? '');
   const clientOf = (onLink: (link: string | null) => void) =>
     createClient({
       url: location.origin,
-      adminSecret: secret,
+      ...credential,
       transport: async (request) => {
         const answer = await fetchTransport(request);
         onLink(answer.headers.get('link'));
-        if (answer.status === 401) lockAdministration();
+        if (answer.status === 401) onRejected();
         return answer;
       },
     }).identity;
   const identity = clientOf(() => undefined);
   await identity.tenants.get(tenantId, { attempts: 1, deadlineMs: 15_000 });
   set({
+    isOperator: credential.adminSecret !== undefined,
     identity,
     tenantId,
     issuer: iss,

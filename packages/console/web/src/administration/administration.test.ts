@@ -7,6 +7,7 @@ import {
   all,
   click,
   departures,
+  everything,
   exampleOf,
   fill,
   find,
@@ -18,6 +19,7 @@ import {
   pageOf,
   Refusal,
   see,
+  seen,
   settled,
   submit,
   test,
@@ -57,13 +59,17 @@ const usual: Answers = {
   'identity.provisioningSources.list': [],
   'identity.serviceAccounts.list': { items: [], nextAfter: null },
   'identity.groups.list': { items: [], next_after: null },
-  'identity.audit.listRecords': exampleOf('identity.audit.listRecords', { items: [], next_after: null }),
+  'identity.audit.listTenantRecords': exampleOf('identity.audit.listTenantRecords', {
+    items: [],
+    next_after: null,
+  }),
   ...principals(),
 };
 
 /** Opens a section of identity with the admin secret. */
 async function openSection(section: string, answers: Answers = {}) {
   const service = await open(`/administration?section=${section}`, { answers: { ...usual, ...answers } });
+  await unfold('Use the admin secret');
   await fill('textbox', 'Admin secret', ' s3cret ');
   await submit('textbox', 'Admin secret');
   await find('button', 'Lock administration');
@@ -99,6 +105,7 @@ describe('the admin secret', () => {
     await open('/administration', {
       answers: { 'identity.tenants.get': new Refusal(401, 'invalid_token', 'No.') },
     });
+    await unfold('Use the admin secret');
     await fill('textbox', 'Admin secret', 'wrong');
     await submit('textbox', 'Admin secret');
     await see('The admin secret is incorrect.\nNo.\ninvalid_token');
@@ -108,7 +115,7 @@ describe('the admin secret', () => {
   test('is discarded on demand, with the responses that required it', async () => {
     await openSection('principals', principals(principal()));
     await click('button', 'Lock administration');
-    await find('textbox', 'Admin secret');
+    await find('summary', 'Use the admin secret');
     notSeen('Grace');
   });
 
@@ -116,7 +123,7 @@ describe('the admin secret', () => {
     const service = await openSection('principals', principals(principal()));
     service.answer({ 'identity.groups.list': new Refusal(401, 'invalid_token') });
     await click('link', 'Groups');
-    await find('textbox', 'Admin secret');
+    await find('summary', 'Use the admin secret');
   });
 
   test('is forgotten at sign-out', async () => {
@@ -124,7 +131,7 @@ describe('the admin secret', () => {
     service.answer({}, { '/console/sign-out': {} });
     await click('button', 'Sign out');
     await until(() => departures.length > 0);
-    await find('textbox', 'Admin secret');
+    await find('summary', 'Use the admin secret');
   });
 
   test('is discarded after 15 minutes of inactivity, and not before', async (t) => {
@@ -139,12 +146,124 @@ describe('the admin secret', () => {
     assert.ok(isThere('button', 'Lock administration'));
     nowMs += 60_000;
     document.dispatchEvent(new Event('visibilitychange'));
-    await find('textbox', 'Admin secret');
+    await find('summary', 'Use the admin secret');
   });
 
   test('an unknown section in the URL shows the first one', async () => {
     await open('/administration?section=x');
     assert.equal((await find('link', 'People and agents')).getAttribute('aria-current'), 'page');
+  });
+});
+
+const administrator = { me: { permissions: [...everything, 'admin'] } };
+const fromNow = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString();
+const granted = (other: object = {}) =>
+  exampleOf('identityAdministrationTokens.create', {
+    token: 'iam_adm_own',
+    expiresAt: fromNow(290),
+    ...other,
+  });
+const tooOld = new Refusal(403, 'fresh_sign_in_required', 'Sign in again.');
+
+describe("an administrator's own sign-in", () => {
+  const openOwn = (answers: Answers = {}, section = 'principals') =>
+    open(`/administration?section=${section}`, {
+      ...administrator,
+      answers: { ...usual, 'identityAdministrationTokens.create': granted(), ...answers },
+    });
+  const tokensSent = (service: Awaited<ReturnType<typeof openOwn>>) =>
+    service.asked
+      .filter(({ name }) => name.startsWith('identity.'))
+      .map(({ headers }) => headers.get('authorization'));
+
+  test('unlocks the administration without a question, with one token that only identity gets', async () => {
+    const service = await openOwn(principals(principal()));
+    await see(`Grace ${evil}`);
+    await click('link', 'Groups');
+    await see('No groups.');
+    assert.equal(service.askedFor('identityAdministrationTokens.create').length, 1);
+    assert.ok(tokensSent(service).length >= 3);
+    assert.ok(tokensSent(service).every((sent) => sent === 'Bearer iam_adm_own'));
+    const others = service.asked.filter(({ name }) => !name.startsWith('identity.'));
+    assert.ok(others.every(({ headers }) => !headers.get('authorization')?.includes('iam_adm')));
+    assert.ok(service.asked.every(({ headers }) => !headers.has('x-iam-bootstrap-token')));
+    assert.equal(document.body.innerHTML.includes('iam_adm_own'), false);
+  });
+
+  test('that is too old leads to the sign-in page and back, and the admin secret remains', async () => {
+    const service = await openOwn({ 'identityAdministrationTokens.create': tooOld }, 'tokens');
+    await see('requires a sign-in of the last five minutes');
+    await find('summary', 'Use the admin secret');
+    assert.deepEqual(departures, []);
+    await click('button', "Confirm that it's you");
+    await until(() => departures.length > 0);
+    const to = `/sign-in?next=${encodeURIComponent('/administration?section=tokens')}`;
+    assert.deepEqual(departures, [{ to, way: 'assign' }]);
+    assert.equal(service.askedFor('identity.tenants.get').length, 0);
+  });
+
+  test('confirmed in the meantime unlocks it', async () => {
+    const service = await openOwn({ 'identityAdministrationTokens.create': tooOld });
+    service.answer({ 'identityAdministrationTokens.create': granted() });
+    await click('button', "Confirm that it's you");
+    await find('button', 'Lock administration');
+  });
+
+  test('that has become too old locks it, with the responses that required it', async (t) => {
+    let nowMs = Date.now();
+    const service = await openOwn(principals(principal()));
+    await see('Grace');
+    t.mock.method(Date, 'now', () => nowMs);
+    t.mock.method(performance, 'now', () => nowMs);
+    nowMs += 291_000;
+    service.answer({ 'identityAdministrationTokens.create': tooOld });
+    await click('link', 'Groups');
+    await see('requires a sign-in of the last five minutes');
+    notSeen('Grace');
+    assert.ok(!isThere('button', 'Lock administration'));
+  });
+
+  test('whose token identity rejects gets another one, once', async () => {
+    const service = await openOwn();
+    let isRejected = true;
+    service.answer({
+      'identityAdministrationTokens.create': granted({ token: 'iam_adm_next' }),
+      'identity.groups.list': () => {
+        if (!isRejected) return { items: [], next_after: null };
+        isRejected = false;
+        return Response.json({ detail: 'unauthorized' }, { status: 401 });
+      },
+    });
+    await click('link', 'Groups');
+    await see('No groups.');
+    assert.equal(tokensSent(service).at(-1), 'Bearer iam_adm_next');
+  });
+
+  test('shows why identity issues no token, and can be tried again', async () => {
+    const service = await openOwn({
+      'identityAdministrationTokens.create': new Refusal(
+        503,
+        'identity_administration_unavailable',
+        'Later.',
+      ),
+    });
+    await see('Later.\nidentity_administration_unavailable');
+    service.answer({ 'identityAdministrationTokens.create': granted() });
+    await click('button', 'Try again');
+    await find('button', 'Lock administration');
+  });
+
+  test('offers no record of a sign-in that only the operator can make', async () => {
+    await openOwn({}, 'tokens');
+    await unfold('New token');
+    assert.ok(!seen().includes('Person verification'));
+    await click('button', 'Lock administration');
+  });
+
+  test('is used by nobody without the permission', async () => {
+    const service = await open('/administration', { answers: usual });
+    await see('That requires the permission admin, or the admin secret.');
+    assert.equal(service.askedFor('identityAdministrationTokens.create').length, 0);
   });
 });
 
@@ -355,10 +474,10 @@ describe('the other sections', () => {
   });
 
   test('the audit log is filtered, and shows actions with their actors', async () => {
-    const record = exampleOf('identity.audit.listRecords').items[0];
+    const record = exampleOf('identity.audit.listTenantRecords').items[0];
     assert.ok(record);
     const service = await openSection('audit', {
-      'identity.audit.listRecords': exampleOf('identity.audit.listRecords', {
+      'identity.audit.listTenantRecords': exampleOf('identity.audit.listTenantRecords', {
         items: [
           {
             ...record,
@@ -376,7 +495,7 @@ describe('the other sections', () => {
     await see('baton identity audit verify');
     await fill('textbox', 'Action', 'principals.');
     await submit('textbox', 'Action');
-    assert.equal(service.askedFor('identity.audit.listRecords').at(-1)?.query['action'], 'principals.');
+    assert.equal(service.askedFor('identity.audit.listTenantRecords').at(-1)?.query['action'], 'principals.');
   });
 
   test('signing keys are shown without the admin secret', async () => {

@@ -98,6 +98,7 @@ const claimsOf = (more: Partial<TokenClaims> = {}): TokenClaims => ({
   scopes: new Set(),
   purposeRef: undefined,
   acr: undefined,
+  authTimeMs: undefined,
   credentialId: undefined,
   clientId: undefined,
   issuedAtSeconds: nowSeconds(),

@@ -13,6 +13,8 @@ export interface TokenClaims {
   readonly purposeRef: string | undefined;
   /** The person's authentication method (`acr`), if the token has that claim. */
   readonly acr: string | undefined;
+  /** When the person signed in (`auth_time`), in milliseconds since 1970, if the token states it. */
+  readonly authTimeMs: number | undefined;
   /** The credential that was exchanged for it (`credential_id`), if the token has that claim. */
   readonly credentialId: string | undefined;
   /**
@@ -124,6 +126,7 @@ function claimsOf(payload: Record<string, unknown>, settings: Settings): TokenCl
     scope,
     purpose_ref: purposeRef,
     acr,
+    auth_time: authTime,
     credential_id: credentialId,
     client_id: clientId,
   } = payload;
@@ -147,11 +150,19 @@ function claimsOf(payload: Record<string, unknown>, settings: Settings): TokenCl
     scopes: scopesOf(scope),
     purposeRef: typeof purposeRef === 'string' ? purposeRef : undefined,
     acr: typeof acr === 'string' ? acr : undefined,
+    authTimeMs: instantIn(authTime),
     credentialId: typeof credentialId === 'string' ? credentialId : undefined,
     clientId: typeof clientId === 'string' ? clientId : undefined,
     issuedAtSeconds: iat as number,
     expiresAtMs: ((exp as number) + leewaySeconds) * 1000,
   };
+}
+
+/** Identity states a time in text; others state seconds, as OpenID Connect does. */
+function instantIn(time: unknown): number | undefined {
+  const ms =
+    typeof time === 'string' ? Date.parse(time) : typeof time === 'number' ? time * 1000 : Number.NaN;
+  return Number.isFinite(ms) ? ms : undefined;
 }
 
 function scopesOf(scope: unknown): ReadonlySet<string> {

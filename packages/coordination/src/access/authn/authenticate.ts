@@ -204,11 +204,17 @@ function callerOf(entry: EntryRow, claims: TokenClaims, isJudged: boolean): Call
     scopes: claims.scopes,
     credentialId: entry.binding_id,
     agentId: entry.agent_id,
+    ...signInOf(claims),
     ...rights,
     ...(isJudged && { permissions: new UndecidedRights(rights.permissions) }),
   };
   ofEntry.set(claims, caller);
   return caller;
+}
+
+function signInOf({ iamTenantId, credentialId, authTimeMs }: TokenClaims): Pick<Caller, 'signIn'> {
+  if (credentialId === undefined || authTimeMs === undefined) return {};
+  return { signIn: { iamTenantId, credentialId, atMs: authTimeMs } };
 }
 
 function rightsOf({ permissions: held }: EntryRow, { scopes }: TokenClaims): Pick<Caller, 'permissions'> {

@@ -129,6 +129,7 @@ const filesNothing = {
       'updateConnectionType',
       'putOauthApp',
       'createPrincipal',
+      'createIdentityAdministrationToken',
     ],
     ...['updatePrincipal', 'disablePrincipal', 'enablePrincipal', 'createIamBinding', 'revokeIamBinding'],
     ...['createAccessRole', 'updateAccessRole', 'setPrincipalAccess'],

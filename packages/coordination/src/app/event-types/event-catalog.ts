@@ -44,6 +44,7 @@ import * as agents from '../../registry/agents/agents.events.ts';
 import * as agentSecrets from '../../registry/agents/secrets/agent-secrets.events.ts';
 import * as connectionTypes from '../../registry/connection-types/connection-types.events.ts';
 import * as connections from '../../registry/connections/connections.events.ts';
+import * as identityAdministrationTokens from '../../registry/identity-administration-tokens/administration-tokens.events.ts';
 import * as packageSettings from '../../registry/package-settings/package-settings.events.ts';
 import * as approvals from '../../results/approvals/approvals.events.ts';
 import * as artifactContents from '../../results/artifacts/artifact-contents.events.ts';
@@ -102,6 +103,7 @@ const declarations: readonly object[] = [
   packageSettings,
   agents,
   agentIdentity,
+  identityAdministrationTokens,
   agentSecrets,
   agentStatus,
   approvals,

@@ -39,6 +39,7 @@ export function startOperator(baton: TestCoordination, env: Record<string, strin
     authorities: undefined,
     pool,
     contents: undefined,
+    identityAdministration: undefined,
     memory: undefined,
     secrets: openSecretStore(settings),
     health: createHealth({ db: pool, registry, counters, headRevision: 0, log }),

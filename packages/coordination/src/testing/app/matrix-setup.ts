@@ -7,6 +7,7 @@ import { endpoints } from '../../app/endpoints.ts';
 import { permissionNames } from '../../service/permissions.ts';
 import { bootstrapToken, migrationsDirectory, startCoordination } from '../coordination.ts';
 import { startMemoryService } from '../memory/memory-service.ts';
+import { startIdentityService } from '../registry/identity-service.ts';
 import type { FixtureTenant } from './fixtures.ts';
 
 const [task, workspace, principal] = [
@@ -161,9 +162,11 @@ export const matrixSetup: MatrixSetup<FixtureTenant> = {
 
 async function start() {
   const memory = await startMemoryService();
+  const identity = await startIdentityService();
   const baton = await startCoordination({
     CP_CONTEXT_PROVIDER: 'http',
     CP_CONTEXT_BASE_URL: memory.url,
+    ...identity.env,
     CP_OAUTH_REDIRECT_URI: 'http://localhost:8000/api/v1/connections:callback',
     CP_CONNECTIONS_RETURN_URL: 'http://localhost:8000/connections',
     CP_PUBLIC_URL: 'http://localhost:8000',
@@ -221,6 +224,7 @@ async function start() {
     async close() {
       await baton.close();
       await memory.close();
+      await identity.close();
     },
   };
 }

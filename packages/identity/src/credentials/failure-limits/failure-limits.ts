@@ -5,6 +5,8 @@ import { fail } from '../errors.ts';
 import type { Settings } from '../settings.ts';
 
 const windowsMax = 100_000;
+/** Wrong service credentials of one address in a minute: always limited, as only one other service has the right one. */
+const delegationFailures = { max: 10, windowSeconds: 60 };
 
 /** The failures per key, in windows of equal length. The map is ordered by the end of the windows. */
 class FailureWindows {
@@ -53,6 +55,11 @@ class FailureWindows {
 export class FailureLimits {
   readonly #ofCredentials: FailureWindows;
   readonly #ofAddresses: FailureWindows;
+  readonly #ofDelegation = new FailureWindows(
+    delegationFailures.max,
+    delegationFailures.windowSeconds,
+    clientOfAddress,
+  );
   readonly #errors: ErrorTable;
 
   /** @param errors the codes of all layers, to find those with status 401 */
@@ -103,6 +110,16 @@ export class FailureLimits {
   countAdmin(address: string): void {
     const waitSeconds = this.#ofAddresses.waitSeconds(address);
     this.#ofAddresses.add(address);
+    refuseUntil(waitSeconds, 'address');
+  }
+
+  /**
+   * Counts one wrong service credential. The right one is not limited.
+   * @throws Refusal `rate_limited` when 10 from the address failed within a minute
+   */
+  countDelegation(address: string): void {
+    const waitSeconds = this.#ofDelegation.waitSeconds(address);
+    this.#ofDelegation.add(address);
     refuseUntil(waitSeconds, 'address');
   }
 }

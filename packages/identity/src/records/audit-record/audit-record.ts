@@ -26,8 +26,7 @@ export const AuditRecord = z
 export const AuditPage = pageForm(AuditRecord, NextSequence);
 export type AuditPage = z.infer<typeof AuditPage>;
 
-export const auditQuery = {
-  tenantId: Uuid.optional(),
+export const tenantAuditQuery = {
   action: z.string().max(100).optional(),
   actor: z.string().max(200).optional(),
   resourceType: z.string().max(100).optional(),
@@ -42,4 +41,6 @@ export const auditQuery = {
     .describe('The last sequence that was read, for either order.'),
   limit: PageLimit,
 };
+
+export const auditQuery = { tenantId: Uuid.optional(), ...tenantAuditQuery };
 export type AuditQuery = z.infer<z.ZodObject<typeof auditQuery>>;

@@ -1,5 +1,6 @@
+import { tenantParam } from '../../service/fields.ts';
 import { endpoint } from '../context.ts';
-import { AuditPage, auditQuery } from './audit-record.ts';
+import { AuditPage, auditQuery, tenantAuditQuery } from './audit-record.ts';
 import { listAuditRecords } from './audit-records.ts';
 
 export const list = endpoint({
@@ -14,4 +15,16 @@ export const list = endpoint({
   handle: ({ query }, { db }) => listAuditRecords(db, query),
 });
 
-export const auditRecordsApi = [list];
+export const listOfTenant = endpoint({
+  id: 'listTenantAuditRecords',
+  method: 'GET',
+  path: '/tenants/{tenantId}/audit',
+  summary: 'Read the audit log of a tenant.',
+  description: 'Like `GET /audit` with `tenantId`, also for an administrator of the tenant.',
+  params: tenantParam,
+  query: tenantAuditQuery,
+  returns: { 200: AuditPage },
+  handle: ({ params, query }, { db }) => listAuditRecords(db, { ...query, ...params }),
+});
+
+export const auditRecordsApi = [list, listOfTenant];

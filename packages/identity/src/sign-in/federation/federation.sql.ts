@@ -37,6 +37,9 @@ export function findGrantBasis(wanted: {
       on a.tenant_id = ${wanted.tenantId} and a.key = ${wanted.audience} and a.status = 'active'`;
 }
 
+/** A stated time that is further in the future proves nothing: a token with it would seem fresh for as long as it is used. */
+const clockLeewaySeconds = 60;
+
 /** Records the sign-in, after which platform access tokens may be issued for a limited time. */
 export function insertFederatedContext(context: {
   id: string;
@@ -51,8 +54,10 @@ export function insertFederatedContext(context: {
 }) {
   return sql<{ id: string; auth_time: string }>`
     insert into authentication_contexts (id, tenant_id, principal_id, external_identity_id, issuer, acr, amr, auth_time,
-      source)
+      is_time_stated, source)
     values (${context.id}, ${context.tenantId}, ${context.principalId}, ${context.externalIdentityId},
-      ${context.issuer}, ${context.acr}, ${context.amr}, least(${context.authTime}::timestamptz, now()), 'federation')
+      ${context.issuer}, ${context.acr}, ${context.amr}, least(${context.authTime}::timestamptz, now()),
+      coalesce(${context.authTime}::timestamptz <= now() + make_interval(secs => ${clockLeewaySeconds}), false),
+      'federation')
     returning id, auth_time`;
 }

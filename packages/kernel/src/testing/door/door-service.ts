@@ -209,7 +209,7 @@ export function describeDoors(): object {
         .strictObject({ code: z.string(), details: z.unknown(), requestId: z.string() })
         .meta({ id: 'Error' }),
       securitySchemes: { token: { type: 'http', scheme: 'bearer' } },
-      securityOf: ({ auth }) => (auth === undefined ? 'token' : undefined),
+      securityOf: ({ auth }) => (auth === undefined ? ['token'] : []),
       pipelineCodesOf: (endpoint) => (endpointName(endpoint) === 'GET /status' ? [] : pipelineCodes),
     },
     [{ tag: 'Doors', about: 'Doors to open and close.', endpoints: doorEndpoints }],

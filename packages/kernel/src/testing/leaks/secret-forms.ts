@@ -12,7 +12,7 @@ export const secretFields: ReadonlyMap<string, string> = new Map([
 
 /** Matches Baton's tokens and keys, and JSON Web Tokens. */
 export const tokenForms =
-  /\b(?:iam_pat|iam_scim|iam_ses|iam_inv|cp)_\w{12}_[\w-]{20,}|\beyJ[\w-]+\.[\w-]+\.[\w-]{20,}/g;
+  /\b(?:iam_pat|iam_scim|iam_ses|iam_inv|iam_adm|cp)_\w{12}_[\w-]{20,}|\beyJ[\w-]+\.[\w-]+\.[\w-]{20,}/g;
 
 const fieldForms = new RegExp(`"(${[...secretFields.keys()].join('|')})":"(?:[^"\\\\]|\\\\.)*"`, 'g');
 

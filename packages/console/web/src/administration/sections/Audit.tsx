@@ -70,9 +70,9 @@ export function Audit({ admin }: { admin: Administration }) {
         empty="No records match these filters."
         read={(after, signal) =>
           admin.identity.audit
-            .listRecords(
+            .listTenantRecords(
+              tenantId,
               {
-                tenantId,
                 order: 'desc',
                 limit: pageSize,
                 ...(action && { action }),

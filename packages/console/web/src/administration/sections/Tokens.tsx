@@ -57,13 +57,15 @@ export function Tokens({ admin }: { admin: Administration }) {
             ))}
           </select>
         </label>
-        <fieldset className={styles.checks}>
-          <legend>Person verification</legend>
-          <label>
-            <input type="checkbox" name="seen" value="yes" />I verified this person's identity. Record it as a
-            sign-in.
-          </label>
-        </fieldset>
+        {admin.isOperator && (
+          <fieldset className={styles.checks}>
+            <legend>Person verification</legend>
+            <label>
+              <input type="checkbox" name="seen" value="yes" />I verified this person's identity. Record it as
+              a sign-in.
+            </label>
+          </fieldset>
+        )}
       </Create>
       <label className={styles.check}>
         <input

@@ -1,0 +1,79 @@
+import { useEffect, useRef, useState } from 'react';
+import { ErrorNote } from '../parts/Notes.tsx';
+import { openOwnAdministration, type Renew } from './admin-secret.ts';
+import styles from './administration.module.css';
+import { isSignInTooOld, signInAgain } from './fresh-sign-in.ts';
+import { SecretGate } from './SecretGate.tsx';
+
+const atOnce: Renew = (request) => request();
+
+/** Unlocks the administration by the sign-in of an administrator, and otherwise by the admin secret. */
+export function AdministrationGate({ isAdministrator }: { isAdministrator: boolean }) {
+  return (
+    <div className={`card stack ${styles.gate}`}>
+      {isAdministrator ? (
+        <OwnSignIn />
+      ) : (
+        <p>
+          People, agents and credentials are managed in the identity service. That requires the permission{' '}
+          <code className="mono">admin</code>, or the admin secret.
+        </p>
+      )}
+      <details>
+        <summary>Use the admin secret</summary>
+        <SecretGate />
+      </details>
+    </div>
+  );
+}
+
+/** Tries the present sign-in first, without a question. */
+function OwnSignIn() {
+  const [error, setError] = useState<unknown>();
+  const [isBusy, setBusy] = useState(true);
+  const hasTried = useRef(false);
+
+  async function unlock(renew?: Renew) {
+    setBusy(true);
+    setError(undefined);
+    try {
+      await openOwnAdministration(renew);
+    } catch (failure) {
+      setError(failure);
+      if (renew === undefined && isSignInTooOld(failure)) signInAgain();
+    } finally {
+      setBusy(false);
+    }
+  }
+
+  useEffect(() => {
+    if (!hasTried.current) void unlock(atOnce);
+    hasTried.current = true;
+  });
+
+  if (isBusy) return <p role="status">Unlocking …</p>;
+  if (!isSignInTooOld(error))
+    return (
+      <>
+        <ErrorNote error={error} />
+        <div className="row">
+          <button type="button" onClick={() => void unlock(atOnce)}>
+            Try again
+          </button>
+        </div>
+      </>
+    );
+  return (
+    <>
+      <p>
+        Managing people, agents and credentials requires a sign-in of the last five minutes, by a passkey or
+        an identity provider. It stays unlocked until five minutes after that sign-in.
+      </p>
+      <div className="row">
+        <button type="button" className="primary" onClick={() => void unlock()}>
+          Confirm that it's you
+        </button>
+      </div>
+    </>
+  );
+}

@@ -1,0 +1,17 @@
+import { z } from 'zod';
+import { defineEvent } from '@baton/kernel/http/service';
+import { Timestamp, Uuid } from '@baton/values/wire';
+
+/** The entity is the person. */
+export const identityAdministrationGranted = defineEvent(
+  'identity_administration.granted',
+  'principal',
+  z.strictObject({ tokenId: Uuid, expiresAt: Timestamp }),
+);
+
+/** The person lost the right before the token expired. */
+export const identityAdministrationRevoked = defineEvent(
+  'identity_administration.revoked',
+  'principal',
+  z.strictObject({ tokenId: Uuid }),
+);

@@ -1,0 +1,87 @@
+import type { Answer } from '@baton/kernel/http/service';
+import { emit } from '../../ledger/journal/journal.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import type { IdentityAdministrationToken } from './administration-token.ts';
+import { identityAdministrationGranted } from './administration-tokens.events.ts';
+import { insertAdministration, lockAdministratorBinding } from './administration-tokens.sql.ts';
+import { type IdentityAdministration, IdentityFailed, type SignInOfPerson } from './identity-client.ts';
+
+export const signInSecondsMax = 300;
+const retryAfterSeconds = '5';
+
+/**
+ * Has identity issue an administration token, then records it under the locks of the caller and their binding: of a token
+ * whose person lost the right meanwhile nobody ever hears. See docs/reference/administration-tokens.md#request-one.
+ * @param record runs the second part in its transaction; no row is locked before
+ * @throws Refusal `not_a_person`, `fresh_sign_in_required`, `identity_administration_not_configured`,
+ * `identity_administration_unavailable`, `permission_denied`
+ */
+export async function requestAdministrationToken(
+  context: Context,
+  record: (issued: IdentityAdministrationToken) => Promise<Answer>,
+): Promise<Answer> {
+  const signIn = requireFreshSignIn(context);
+  const identity = context.identityAdministration ?? fail('identity_administration_not_configured');
+  const issued = await identity.issue(signIn).catch((error: unknown) => refuseFailure(error));
+  if (issued === undefined) return refuseOldSignIn();
+  const { id, token, expiresAt } = issued;
+  try {
+    return await record({ id, token, tenantId: signIn.tenantId, expiresAt });
+  } catch (error) {
+    await discard(context, identity, signIn.tenantId, id);
+    throw error;
+  }
+}
+
+/** A token of which nobody hears expires by itself if it can't be revoked. */
+async function discard(
+  { log }: Context,
+  identity: IdentityAdministration,
+  iamTenantId: string,
+  tokenId: string,
+): Promise<void> {
+  await identity
+    .revoke(iamTenantId, tokenId)
+    .catch((error: unknown) => log.warn({ err: error, tokenId }, 'an unused administration token remains'));
+}
+
+/** By the time in the access token. Identity checks its own records, too. */
+function requireFreshSignIn({ caller }: Context): SignInOfPerson {
+  if (caller.kind !== 'human') return fail('not_a_person');
+  const { signIn, iamPrincipalId } = caller;
+  if (signIn === undefined || iamPrincipalId === null) return refuseOldSignIn();
+  if (Date.now() - signIn.atMs >= signInSecondsMax * 1000) return refuseOldSignIn();
+  const { iamTenantId: tenantId, credentialId } = signIn;
+  return { tenantId, principalId: iamPrincipalId, credentialId };
+}
+
+function refuseOldSignIn(): never {
+  return fail('fresh_sign_in_required', { maxAgeSeconds: signInSecondsMax });
+}
+
+function refuseFailure(error: unknown): never {
+  if (!(error instanceof IdentityFailed)) throw error;
+  return fail(
+    'identity_administration_unavailable',
+    {},
+    { reason: error.message, cause: error, headers: { 'retry-after': retryAfterSeconds } },
+  );
+}
+
+/** @throws Refusal `permission_denied` for a caller who is no longer an administrator */
+export async function recordAdministrationToken(
+  context: Context,
+  issued: IdentityAdministrationToken,
+): Promise<IdentityAdministrationToken> {
+  const { db, tenantId, caller, settings } = context;
+  const { principalId, credentialId: bindingId = '' } = caller;
+  // A demotion waits for this lock, or is seen by it; the worker sees what comes later.
+  const isStored = settings.CP_AUTHZ_MODE !== 'policy';
+  const binding = await db.row(lockAdministratorBinding({ tenantId, principalId, bindingId, isStored }));
+  if (binding === undefined) fail('permission_denied', { required: ['admin'] });
+  const { id: tokenId, tenantId: iamTenantId, expiresAt } = issued;
+  await db.run(insertAdministration({ tokenId, iamTenantId, tenantId, principalId, bindingId, expiresAt }));
+  emit(context, identityAdministrationGranted, { entityId: principalId }, { tokenId, expiresAt });
+  return issued;
+}
