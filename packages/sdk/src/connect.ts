@@ -1,0 +1,31 @@
+export { mayConnect, peopleOnlyPermissions, suitsAgents } from './connect/agent-access.ts';
+export {
+  type ConnectRequest,
+  type ConnectServices,
+  cancelConnection,
+  connectAgent,
+  type IssuedConnection,
+} from './connect/connect-agent.ts';
+export { ConnectRefusal } from './connect/connect-refusal.ts';
+export {
+  type ConnectedClient,
+  describeConnected,
+  type FirstCall,
+  readFirstCall,
+  waitForFirstCall,
+} from './connect/first-call.ts';
+export {
+  type McpClient,
+  type McpClientName,
+  mcpClientNames,
+  mcpClients,
+  tokenVariable,
+} from './connect/mcp-clients.ts';
+export {
+  buildSnippet,
+  type ConnectClient,
+  connectClientNames,
+  connectClients,
+  isMcpClient,
+  type Snippet,
+} from './connect/snippets.ts';
