@@ -1,4 +1,10 @@
-export { mayConnect, peopleOnlyPermissions, suitsAgents } from './connect/agent-access.ts';
+export {
+  agentKeyOf,
+  mayConnect,
+  peopleOnlyPermissions,
+  requireAdministrator,
+  suitsAgents,
+} from './connect/agent-access.ts';
 export {
   type ConnectRequest,
   type ConnectServices,

@@ -13,6 +13,7 @@ import {
   type FirstCall,
   type IssuedConnection,
   isMcpClient,
+  requireAdministrator,
   type Snippet,
   waitForFirstCall,
 } from '@baton/sdk/connect';
@@ -88,6 +89,8 @@ interface Place {
 async function connect(name: string, options: ConnectOptions, place: Place): Promise<void> {
   const { baton, access, context } = place;
   const client = requireClient(options);
+  // Whoever lacks the permission learns that, rather than that the secret is missing.
+  await requireAdministrator(baton, {}).catch(asPlainError);
   const services: ConnectServices = { baton, administration: administrationOf(access, baton) };
   const workspaceId =
     options.workspace === undefined ? undefined : await findWorkspaceId(baton, options.workspace);

@@ -77,13 +77,7 @@ export async function connectAgent(
   if (request.replaces !== true) refuseUsed(earlier, key);
   const agent = await publish(baton, key, request, permissions, call);
   const linked = await link(services, agent, call);
-  for (const { id } of earlier.live)
-    await revoke(
-      services,
-      id,
-      found?.principalId === linked.principalId ? 'replaced' : 'connect_repeated',
-      call,
-    );
+  for (const { id } of earlier.live) await revoke(services, id, 'replaced', call);
   const before = await readCalls(baton, linked.principalId, call);
   request.signal?.throwIfAborted();
   const issued = await issue(services, linked, request, earlier.lastId);
@@ -139,15 +133,14 @@ interface EarlierTokens {
 }
 
 async function earlierTokens(
-  { baton, administration: { identity, tenantId, issuer } }: ConnectServices,
+  services: ConnectServices,
   agent: Agent | undefined,
   call: CallOptions,
 ): Promise<EarlierTokens> {
-  if (agent?.principalId == null) return { live: [], lastId: undefined };
-  const bindings = await baton.principals.listIamBindings(agent.principalId, call);
-  const bound = bindings.items.find((one) => one.issuer === issuer && one.iamTenantId === tenantId);
-  if (bound === undefined) return { live: [], lastId: undefined };
-  const query = { principalId: bound.iamPrincipalId, includeRevoked: true };
+  const { identity, tenantId } = services.administration;
+  const principalId = agent && (await findIdentity(services, agent, call));
+  if (principalId === undefined) return { live: [], lastId: undefined };
+  const query = { principalId, includeRevoked: true };
   const tokens = await identity.platformAccessTokens.list(tenantId, query, call);
   const live = tokens.filter(({ revokedAt, name }) => revokedAt === null && name.startsWith(tokenPrefix));
   return { live, lastId: tokens.at(-1)?.id };
@@ -188,29 +181,46 @@ interface Linked {
 }
 
 /** Links the identity of an earlier attempt again, or a new one. */
-async function link(
-  { baton, administration: { identity, tenantId, issuer } }: ConnectServices,
-  { id: agentId, key, displayName, principalId: linkedId }: Agent,
+async function link(services: ConnectServices, agent: Agent, call: CallOptions): Promise<Linked> {
+  const known = await findIdentity(services, agent, call);
+  if (known !== undefined) return linkIdentity(services, agent, known, call);
+  const { identity, tenantId } = services.administration;
+  const wanted = { kind: 'agent' as const, displayName: agent.displayName };
+  const { id } = await identity.principals.create(tenantId, wanted, call);
+  try {
+    return await linkIdentity(services, agent, id, call);
+  } catch (error) {
+    await identity.principals.disable(tenantId, id, { reason: 'connect_not_linked' });
+    if (!(error instanceof BatonError) || error.code !== 'agent_identity_conflict') throw error;
+    // Another attempt at the same time has linked its identity first.
+    const linked = await services.baton.agents.get(agent.key, call);
+    const theirs = await findIdentity(services, linked, call);
+    if (theirs === undefined) throw error;
+    return linkIdentity(services, agent, theirs, call);
+  }
+}
+
+/** The identity's principal that an agent is linked to, also if the link was revoked. */
+async function findIdentity(
+  { baton, administration: { tenantId, issuer } }: ConnectServices,
+  { principalId }: Pick<Agent, 'principalId'>,
+  call: CallOptions,
+): Promise<string | undefined> {
+  if (principalId === null) return undefined;
+  const { items } = await baton.principals.listIamBindings(principalId, call);
+  return items.find((one) => one.issuer === issuer && one.iamTenantId === tenantId)?.iamPrincipalId;
+}
+
+async function linkIdentity(
+  { baton, administration: { tenantId, issuer } }: ConnectServices,
+  { id: agentId, key }: Agent,
+  iamPrincipalId: string,
   call: CallOptions,
 ): Promise<Linked> {
-  const known = linkedId === null ? [] : (await baton.principals.listIamBindings(linkedId, call)).items;
-  const iamPrincipalId =
-    known.find((one) => one.issuer === issuer && one.iamTenantId === tenantId)?.iamPrincipalId ??
-    // The key makes two attempts at the same time, and one whose response was lost, create one principal.
-    (
-      await identity.principals.create(
-        tenantId,
-        { kind: 'agent', displayName },
-        { ...call, idempotencyKey: `connect-${agentId}` },
-      )
-    ).id;
-  const linked = await baton.agents.linkIdentity(
-    key,
-    { issuer, iamTenantId: tenantId, iamPrincipalId },
-    call,
-  );
-  if (linked.principalId === null) throw new Error(`the agent ${key} has no principal`);
-  return { principalId: linked.principalId, iamPrincipalId, agentId };
+  const wanted = { issuer, iamTenantId: tenantId, iamPrincipalId };
+  const { principalId } = await baton.agents.linkIdentity(key, wanted, call);
+  if (principalId === null) throw new Error(`the agent ${key} has no principal`);
+  return { principalId, iamPrincipalId, agentId };
 }
 
 /**
