@@ -10,7 +10,6 @@ export {
   type ConnectServices,
   cancelConnection,
   connectAgent,
-  type IssuedConnection,
 } from './connect/connect-agent.ts';
 export { ConnectRefusal } from './connect/connect-refusal.ts';
 export {
@@ -20,6 +19,7 @@ export {
   readFirstCall,
   waitForFirstCall,
 } from './connect/first-call.ts';
+export type { IssuedConnection } from './connect/issued-connection.ts';
 export {
   type McpClient,
   type McpClientName,

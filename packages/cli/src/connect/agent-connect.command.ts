@@ -89,7 +89,7 @@ interface Place {
 async function connect(name: string, options: ConnectOptions, place: Place): Promise<void> {
   const { baton, access, context } = place;
   const client = requireClient(options);
-  // Whoever lacks the permission learns that, rather than that the secret is missing.
+  // Before the secret: without the permission, the secret is not what is missing.
   await requireAdministrator(baton, {}).catch(asPlainError);
   const services: ConnectServices = { baton, administration: administrationOf(access, baton) };
   const workspaceId =

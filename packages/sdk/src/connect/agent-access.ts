@@ -4,7 +4,7 @@ import type { AccessRole } from '../generated/coordination-types.ts';
 import { ConnectRefusal } from './connect-refusal.ts';
 
 const keyCharactersMax = 63;
-/** Whoever has it may issue credentials; `GET /agents/me` takes the key `me`. */
+/** People who have it may issue credentials. `GET /agents/me` takes the key `me`. */
 const administrator = 'admin';
 const reservedKey = 'me';
 

@@ -5,7 +5,8 @@ import type { Agent } from '../generated/coordination-types.ts';
 import type { PlatformAccessToken } from '../generated/identity-types.ts';
 import { agentKeyOf, permissionsForAgent, requireAdministrator } from './agent-access.ts';
 import { ConnectRefusal } from './connect-refusal.ts';
-import { type CallsBefore, readCalls } from './first-call.ts';
+import { readCalls } from './first-call.ts';
+import type { IssuedConnection } from './issued-connection.ts';
 import type { ConnectClient } from './snippets.ts';
 
 /** The two services, as the person who connects an agent. */
@@ -34,22 +35,6 @@ export interface ConnectRequest {
   /** Revokes the token of an agent that is connected already, and issues a new one. */
   readonly replaces?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
-}
-
-/** An agent with a new token, which nobody can read again. */
-export interface IssuedConnection {
-  readonly key: string;
-  readonly displayName: string;
-  readonly revision: number;
-  readonly principalId: string;
-  readonly credentialId: string;
-  readonly token: string;
-  readonly expiresAt: string;
-  readonly lifetimeSeconds: number;
-  /** Whether its permissions let it open a session, which names the client. */
-  readonly opensSessions: boolean;
-  /** The calls of the agent before it got this token. */
-  readonly before: CallsBefore;
 }
 
 /** The revisions that `connectAgent` publishes have the client in `executor.params`. */

@@ -3,13 +3,7 @@ import type { CallOptions } from '../call.ts';
 import { BatonError } from '../errors.ts';
 import type { Session } from '../generated/coordination-types.ts';
 import { sleep } from '../wait.ts';
-import type { IssuedConnection } from './connect-agent.ts';
-
-/** What coordination knew about an agent before it got its token. Its own values are compared, so no clock is involved. */
-export interface CallsBefore {
-  readonly lastUsedAt: string | null;
-  readonly sessionId: string | null;
-}
+import type { CallsBefore, IssuedConnection } from './issued-connection.ts';
 
 /** The client of a session, by the names that it gave itself. */
 export interface ConnectedClient {

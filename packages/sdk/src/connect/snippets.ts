@@ -77,7 +77,7 @@ function mcpSnippet(client: McpClient, { url, token, stdio }: SnippetValues): Sn
         })
       : writeHttp({ url: `${url}/mcp`, headers: { Authorization: `Bearer ${token}` } });
   const name = client === anyMcpClient ? 'the client' : title;
-  return { text, file, format, then: `Start ${name} again, and ask it to take its next task from Baton.` };
+  return { text, file, format, then: `Start ${name} again, and prompt it to take its next task from Baton.` };
 }
 
 const warning = 'This file has its token: keep it out of repositories.';
