@@ -43,7 +43,7 @@ export interface SnippetValues {
   readonly workspace?: string | undefined;
   /** The command that the agent runs for each task; necessary for `command`. */
   readonly exec?: string | undefined;
-  /** The words that run `baton` on the agent's machine; `npx baton` by default. */
+  /** The words that run `baton` on the agent's machine; `baton` by default. */
   readonly program?: string | undefined;
   /** Starts the MCP server on the agent's machine, instead of reaching it over HTTP. */
   readonly stdio?: Pick<StdioServer, 'command' | 'args'> | undefined;
@@ -83,7 +83,7 @@ function mcpSnippet(client: McpClient, { url, token, stdio }: SnippetValues): Sn
 const warning = 'This file has its token: keep it out of repositories.';
 
 function scriptSnippet(values: SnippetValues): Snippet {
-  const { url, token, agentKey, workspace, exec, program = 'npx baton' } = values;
+  const { url, token, agentKey, workspace, exec, program = 'baton' } = values;
   if (exec === undefined || exec.trim() === '')
     throw new TypeError('an agent that runs a command needs the command');
   const within = workspace === undefined ? '' : ` --workspace ${shellWord(workspace)}`;
