@@ -1,5 +1,4 @@
 export {
-  agentKeyOf,
   mayConnect,
   peopleOnlyPermissions,
   requireAdministrator,
@@ -13,10 +12,8 @@ export {
 } from './connect/connect-agent.ts';
 export { ConnectRefusal } from './connect/connect-refusal.ts';
 export {
-  type ConnectedClient,
   describeConnected,
   type FirstCall,
-  readFirstCall,
   waitForFirstCall,
 } from './connect/first-call.ts';
 export type { IssuedConnection } from './connect/issued-connection.ts';

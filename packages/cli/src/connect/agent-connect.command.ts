@@ -175,7 +175,7 @@ function publicAddressOf({ issuer, identityUrl }: Access): string {
 /** The snippet to standard output, so that it can be written to a file; everything else to standard error. */
 async function present(
   { key, revision, principalId, credentialId, expiresAt }: IssuedConnection,
-  { text, file, format, then }: Snippet,
+  { text, file, format, nextStep }: Snippet,
   options: ConnectOptions,
   { context: { output } }: Place,
 ): Promise<void> {
@@ -183,7 +183,7 @@ async function present(
   await show(output, options, result, () => text.split('\n'));
   if (options.json !== undefined || options.jq !== undefined) return;
   output.progress(
-    `For ${file}. It contains the token of the agent ${key}, which is shown once, and expires at ${expiresAt}.\n${then}\n`,
+    `For ${file}. It contains the token of the agent ${key}, which is shown once, and expires at ${expiresAt}.\n${nextStep}\n`,
   );
 }
 

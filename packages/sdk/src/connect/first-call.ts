@@ -6,7 +6,7 @@ import { sleep } from '../wait.ts';
 import type { CallsBefore, IssuedConnection } from './issued-connection.ts';
 
 /** The client of a session, by the names that it gave itself. */
-export interface ConnectedClient {
+interface ConnectedClient {
   readonly name: string;
   readonly version: string;
   readonly hostname: string | null;
@@ -36,10 +36,10 @@ export async function readCalls(
 }
 
 /** Reads once whether the agent of a connection has called. */
-export async function readFirstCall(
+async function readFirstCall(
   baton: BatonClient,
   { principalId, before }: Pick<IssuedConnection, 'principalId' | 'before'>,
-  call: CallOptions = {},
+  call: CallOptions,
 ): Promise<FirstCall> {
   const { lastUsedAt, session, isBound } = await readState(baton, principalId, call);
   if (session !== undefined && session.id !== before.sessionId)

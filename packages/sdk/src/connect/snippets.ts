@@ -49,12 +49,12 @@ export interface SnippetValues {
   readonly stdio?: Pick<StdioServer, 'command' | 'args'> | undefined;
 }
 
-/** The text to paste, where, and what to do then. It contains the token. */
+/** The text to paste, where, and what to do next. It contains the token. */
 export interface Snippet {
   readonly text: string;
   readonly file: string;
   readonly format: 'json' | 'toml' | 'sh' | 'env';
-  readonly then: string;
+  readonly nextStep: string;
 }
 
 /**
@@ -77,7 +77,12 @@ function mcpSnippet(client: McpClient, { url, token, stdio }: SnippetValues): Sn
         })
       : writeHttp({ url: `${url}/mcp`, headers: { Authorization: `Bearer ${token}` } });
   const name = client === anyMcpClient ? 'the client' : title;
-  return { text, file, format, then: `Start ${name} again, and prompt it to take its next task from Baton.` };
+  return {
+    text,
+    file,
+    format,
+    nextStep: `Start ${name} again, and prompt it to take its next task from Baton.`,
+  };
 }
 
 const warning = 'This file has its token: keep it out of repositories.';
@@ -97,7 +102,7 @@ function scriptSnippet(values: SnippetValues): Snippet {
     ].join('\n'),
     file: `${agentKey}.sh`,
     format: 'sh',
-    then: `Run sh ${agentKey}.sh, in a folder where the command ${program} runs this Baton.`,
+    nextStep: `Run sh ${agentKey}.sh, in a folder where the command ${program} runs this Baton.`,
   };
 }
 
@@ -111,7 +116,7 @@ function envSnippet({ url, token, agentKey, workspace }: SnippetValues): Snippet
     ].join('\n'),
     file: '.env of the program',
     format: 'env',
-    then: 'Start the program with node --env-file=.env; docs/agents.md has a first one.',
+    nextStep: 'Start the program with node --env-file=.env; docs/agents.md has a first one.',
   };
 }
 

@@ -47,7 +47,7 @@ export function Connection({ issued: { connection, snippet }, administration, on
       <div className="row">
         <Copy text={snippet.text} />
       </div>
-      <p>{snippet.then}</p>
+      <p>{snippet.nextStep}</p>
       {isLocal() && (
         <p className="soft">
           {location.origin} is an address of this machine. For an agent on another machine, open the console
