@@ -12,6 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { startMemoryService, type TestMemory } from '@baton/coordination/testing/memory/memory-service';
 import { keepLog } from '@baton/kernel/testing/leaks/leaks';
+import { createClient } from '@baton/sdk';
 import { repository } from '@baton/testing/baton-process';
 import { isLongProof, longTest } from '@baton/testing/depth';
 import { type RunningBaton, startRunningBaton } from '@baton/testing/running-baton';
@@ -63,6 +64,8 @@ function linesOf(page: string, names = ['']): string {
       .replaceAll('.baton/', `${running.home}/`)
       // Not in the folder where the tests are run.
       .replaceAll('baton agent run', `baton agent run --folder '${join(folder, 'runner')}'`)
+      // No agent calls while the test waits.
+      .replaceAll('baton agent connect', 'baton agent connect --wait-seconds 1')
       .replaceAll('heads.json', join(folder, 'heads.json'))
       .replaceAll('> .mcp.json', `> ${join(folder, 'mcp.json')}`)
   );
@@ -240,7 +243,11 @@ async function assertWalked(): Promise<void> {
     if (walked.includes(title)) states.push(systemStatusCategory);
   assert.deepEqual(states, Array(4).fill('terminal_success'));
   const { mcpServers } = JSON.parse(readFileSync(join(folder, 'mcp.json'), 'utf8'));
-  assert.deepEqual(mcpServers.baton.env, { BATON_HOME: running.home });
+  const { url, headers } = mcpServers.baton;
+  assert.equal(url, `${running.connection.issuer.replace(/\/iam$/, '')}/mcp`);
+  const credential = { token: headers.Authorization.replace('Bearer ', '') };
+  const { principal } = await createClient({ url: running.url, credential }).harness.getContext();
+  assert.deepEqual([principal.kind, principal.displayName], ['agent', 'Claude Code']);
 }
 
 for (const page of ['README.md', 'packages/sdk/README.md'])

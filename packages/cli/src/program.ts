@@ -7,6 +7,7 @@ import { addApproval } from './approvals/approval.command.ts';
 import type { CommandContext } from './command-context.ts';
 import { addCompletion } from './completion.command.ts';
 import { hasTerminal, promptYes } from './confirm.ts';
+import { addAgentConnect } from './connect/agent-connect.command.ts';
 import { ForeignConnection } from './connection.ts';
 import { addConsole } from './console.command.ts';
 import { OutputClosed } from './console-output.ts';
@@ -75,6 +76,7 @@ export function buildProgram(context: CommandContext): Command {
   addWork(program, context);
   for (const resource of resources) addResource(program, resource, context);
   addResource(addResource(program, accessResource, context), accessRoleResource, context);
+  addAgentConnect(program, context);
   addApproval(program, context);
   addApply(program, context);
   addImport(program, context);

@@ -15,6 +15,8 @@ import { join } from 'node:path';
 
 /** The sources of the console's web application. */
 export const webFolder = join(import.meta.dirname, '..', 'web');
+/** The SDK, which the web application bundles. */
+const sdkFolder = join(import.meta.dirname, '..', '..', 'sdk', 'src');
 /** The built console in the npm package; absent in a checkout. */
 const shippedFolder = join(import.meta.dirname, '..', 'built');
 /** The cache that all processes running from this checkout share. */
@@ -67,13 +69,18 @@ function isWritable(folder: string): boolean {
 /** Hashes the sources of the build, without tests, which don't change it. */
 function contentHash(): string {
   const hash = createHash('sha256').update(readFileSync(packageFile));
-  const files = readdirSync(webFolder, { recursive: true, withFileTypes: true })
+  for (const folder of [webFolder, sdkFolder])
+    for (const file of sourcesIn(folder))
+      hash.update(file.slice(folder.length)).update('\0').update(readFileSync(file));
+  return hash.digest('hex').slice(0, 20);
+}
+
+function sourcesIn(folder: string): string[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map(({ parentPath, name }) => join(parentPath, name))
     .filter((file) => !/[\\/]testing[\\/]|\.test\.(ts|json)$/.test(file))
     .sort();
-  for (const file of files) hash.update(file.slice(webFolder.length)).update('\0').update(readFileSync(file));
-  return hash.digest('hex').slice(0, 20);
 }
 
 function runBuild(outDir: string): Promise<void> {

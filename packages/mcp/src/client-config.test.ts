@@ -7,9 +7,9 @@ import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { mcpClientNames } from '@baton/sdk/connect';
 import { repository } from '@baton/testing/baton-process';
 import { longTest } from '@baton/testing/depth';
-import { clientNames } from './client-config.ts';
 import { connectionOf, type RunningBaton, shareRunningBaton } from './testing/running-baton.ts';
 
 interface Server {
@@ -72,7 +72,7 @@ async function toolsOf(server: Server, more: Readonly<Record<string, string>>): 
   }
 }
 
-for (const name of clientNames) {
+for (const name of mcpClientNames) {
   const testOf = name === 'claude-code' ? test : longTest;
   testOf(
     `the configuration for ${name} starts a server of this machine's Baton, from any folder`,

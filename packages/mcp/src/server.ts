@@ -11,6 +11,7 @@ import { artifactTools } from './tools/artifacts.ts';
 import { knowledgeTools } from './tools/knowledge.ts';
 import { taskTools } from './tools/tasks.ts';
 import { workTools } from './tools/work.ts';
+import { workPermissions } from './tools/work-permissions.ts';
 import type { Workplace } from './workplace.ts';
 
 export interface ServerOptions {
@@ -70,6 +71,16 @@ export function buildServer(options: ServerOptions): McpServer {
   const canReadTasks = ['approvals.read', 'tasks.read'].some((one) => isAllowed(permissions, one));
   if (options.isModern && canReadTasks) addProtocolTasks(server, baton, options);
   return server;
+}
+
+/** Whether Baton shows a client as connected before it takes work: an agent that may take work. */
+export function announces(
+  { toolsets, isReadOnly }: Pick<ServerOptions, 'toolsets' | 'isReadOnly'>,
+  kind: string,
+  permissions: readonly string[],
+): boolean {
+  const mayWork = workPermissions.every((one) => isAllowed(permissions, one));
+  return kind === 'agent' && !isReadOnly && toolsets.includes('work') && mayWork;
 }
 
 function isListed(tool: Tool, { toolsets, isReadOnly, permissions }: ServerOptions): boolean {

@@ -1,4 +1,5 @@
 import { dirname, resolve } from 'node:path';
+import { type McpClientName, mcpClientNames } from '@baton/sdk/connect';
 import { type Access, findAccess, findConnection } from '@baton/sdk/node';
 import {
   accessHelp,
@@ -7,13 +8,7 @@ import {
   readLeaseSeconds,
   SettingsError,
 } from '@baton/values/program-options';
-import {
-  buildClientConfig,
-  type ClientConfig,
-  type ClientName,
-  clientNames,
-  type Place,
-} from './client-config.ts';
+import { buildClientConfig, type ClientConfig, type Place } from './client-config.ts';
 import { toolsetsIn, usualToolsets } from './offer.ts';
 import { type Toolset, toolsets } from './tool.ts';
 
@@ -35,7 +30,7 @@ An MCP server on standard input and output, for agents (docs/mcp.md).
   --toolsets       which tools there are, separated by commas, or all; ${usualToolsets.join(',')} without it
   --read-only      only tools that read, regardless of the other options
   --lease-seconds  how long a task remains claimed after this program is killed, 10 to 3600; ${leaseSecondsUsual} without it
-  --config         print the configuration of a client that starts this server: ${clientNames.join(', ')}
+  --config         print the configuration of a client that starts this server: ${mcpClientNames.join(', ')}
 
 ${accessHelp}`;
 
@@ -49,8 +44,8 @@ export function readClientConfig(
 ): ClientConfig | undefined {
   const { config, toolsets, 'read-only': isReadOnly, 'lease-seconds': leaseSeconds } = wordsOf(args);
   if (config === undefined) return undefined;
-  if (!clientNames.includes(config as ClientName))
-    throw new SettingsError(`--config is one of ${clientNames.join(', ')}; got ${config}.`, 2);
+  if (!mcpClientNames.includes(config as McpClientName))
+    throw new SettingsError(`--config is one of ${mcpClientNames.join(', ')}; got ${config}.`, 2);
   toolsetsOf(toolsets);
   readLeaseSeconds(leaseSeconds);
   const kept = [
@@ -58,7 +53,7 @@ export function readClientConfig(
     ...(isReadOnly === true ? ['--read-only'] : []),
     ...(leaseSeconds === undefined ? [] : ['--lease-seconds', leaseSeconds]),
   ];
-  return buildClientConfig(config as ClientName, kept, placeOf(environment));
+  return buildClientConfig(config as McpClientName, kept, placeOf(environment));
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;

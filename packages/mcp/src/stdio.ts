@@ -1,10 +1,11 @@
+import { hostname } from 'node:os';
 import type { JSONRPCMessage, McpServer } from '@modelcontextprotocol/server';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
 import { createClient } from '@baton/sdk';
 import { cursorKey, JournalWatch } from './journal-watch.ts';
 import { Listeners } from './listeners.ts';
 import { Pace } from './pace.ts';
-import { buildServer } from './server.ts';
+import { announces, buildServer } from './server.ts';
 import type { McpSettings } from './settings.ts';
 import { createSkillsExtension } from './skills.ts';
 import { messageBytesMax } from './tool.ts';
@@ -24,8 +25,8 @@ const unreadBytesMax = 4 * messageBytesMax;
 export async function serveOverStdio(settings: McpSettings, signal: AbortSignal): Promise<void> {
   const { coordinationUrl, identityUrl, credential, toolsets, isReadOnly, leaseSeconds } = settings;
   const baton = createClient({ coordinationUrl, identityUrl, credential });
-  const { permissions } = await baton.harness.getContext(undefined, { signal, attempts: 2 });
-  const workplace = new Workplace(baton, { version, leaseSeconds });
+  const { permissions, principal } = await baton.harness.getContext(undefined, { signal, attempts: 2 });
+  const workplace = new Workplace(baton, { version, leaseSeconds, hostname: hostname() });
   const over = Promise.withResolvers<void>();
   const transport = new OwnTransport(() => over.resolve());
   let server: McpServer | undefined;
@@ -33,7 +34,11 @@ export async function serveOverStdio(settings: McpSettings, signal: AbortSignal)
     server?.server.sendResourceUpdated({ uri, _meta: { [cursorKey]: cursor } }).catch(() => undefined);
   });
   const listeners = new Listeners(journal);
-  transport.before = (message) => listeners.hear(message);
+  const isAnnounced = announces(settings, principal.kind, permissions);
+  transport.before = (message) => {
+    if (workplace.hear(message) && isAnnounced) workplace.announce();
+    return listeners.hear(message);
+  };
   const skills = createSkillsExtension(baton);
   const options = { baton, workplace, permissions, toolsets, isReadOnly, version, skills, canListen: true };
   const handle = serveStdio(

@@ -1,7 +1,11 @@
-import type { BatonClient, Harness, Lease, WorkOptions } from '@baton/sdk';
+import { type BatonClient, BatonError, type Harness, type Lease, type WorkOptions } from '@baton/sdk';
+import { type ClientInfo, clientInfoIn } from './client-info.ts';
 
 /** How many leases one client may hold at a time. */
 export const leasesMax = 8;
+
+/** For how long the workspace of the agent's revision is believed. */
+const workspaceMsMax = 60_000;
 
 /** How many ended leases are remembered, to report how they ended. */
 const rememberedMax = 50;
@@ -9,6 +13,8 @@ const rememberedMax = 50;
 export interface WorkplaceOptions {
   readonly version: string;
   readonly leaseSeconds: number;
+  /** The client's machine, if the server runs on it. */
+  readonly hostname?: string;
 }
 
 /** A lease that this client never held or that has ended. The message describes what the agent must do. */
@@ -24,7 +30,7 @@ interface Held {
 }
 
 /**
- * The work of one client: a session at Baton, opened with the first task, and its leases. The session and every lease
+ * The work of one client: a session at Baton, opened when an agent connects or with the first task, and its leases. The session and every lease
  * are kept alive until `close`; those of a killed process expire.
  */
 export class Workplace {
@@ -33,6 +39,8 @@ export class Workplace {
   readonly #held = new Map<string, Held>();
   readonly #ended = new Map<string, string>();
   #harness: Promise<Harness> | undefined;
+  #client: ClientInfo | undefined;
+  #workspace: { readonly id: string | undefined; readonly readAtMs: number } | undefined;
   /** Claims in progress. */
   #taking = 0;
   #isClosed = false;
@@ -46,6 +54,32 @@ export class Workplace {
   get size(): number {
     this.#forgetEnded();
     return this.#held.size;
+  }
+
+  /** Reads the client's name from its messages. @returns whether it was not known before */
+  hear(message: object | undefined): boolean {
+    if (this.#client !== undefined) return false;
+    this.#client = clientInfoIn(message);
+    return this.#client !== undefined;
+  }
+
+  /** Opens the session before the first task, so that people see that this client is connected, and its name. */
+  announce(): void {
+    // The first task opens it otherwise, and reports why it can't.
+    this.#open().catch(() => undefined);
+  }
+
+  /** The workspace that the agent's current revision names; undefined for any, and for others than registered agents. */
+  async findWorkspace(signal: AbortSignal): Promise<string | undefined> {
+    const now = performance.now();
+    if (this.#workspace === undefined || now - this.#workspace.readAtMs > workspaceMsMax) {
+      const own = await this.#baton.agents.getOwn({ signal }).catch((error: unknown) => {
+        if (error instanceof BatonError && error.status === 404) return undefined;
+        throw error;
+      });
+      this.#workspace = { id: own?.workspaceId ?? undefined, readAtMs: now };
+    }
+    return this.#workspace.id;
   }
 
   /**
@@ -133,8 +167,14 @@ export class Workplace {
   }
 
   #opening(): Promise<Harness> {
-    const { version, leaseSeconds } = this.#options;
-    return this.#baton.harness.open({ name: 'baton mcp', type: 'baton-mcp', version, leaseSeconds });
+    const { version, leaseSeconds, hostname } = this.#options;
+    return this.#baton.harness.open({
+      ...(this.#client ?? { name: 'baton mcp', version }),
+      type: 'baton-mcp',
+      harnessVersion: version,
+      leaseSeconds,
+      ...(hostname !== undefined && { hostname }),
+    });
   }
 
   #forgetEnded(): void {

@@ -1,4 +1,5 @@
 import { existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -74,6 +75,7 @@ async function work(
           name: settings.name,
           type: 'baton-runner',
           version,
+          hostname: hostname(),
           leaseSeconds: settings.leaseSeconds,
           store: fileStore(join(settings.folder, 'session')),
         })

@@ -138,6 +138,7 @@ const samples: Record<string, string | boolean> = {
   'listTaskTypes key': 'absent',
   'listTaskTypes status': 'deprecated',
   'listSessions status': 'stale',
+  'listSessions principalId': newId(),
   'listClaims status': 'stale',
   'listRuns status': 'failed',
   'listRuns agentKey': 'absent',

@@ -147,7 +147,7 @@ function lists(): Record<string, Record<string, unknown>[]> {
     listRuns: [{}, { status: 'running' }, { principalId }, { stalled: true }],
     listArtifacts: [{}, { type: 'report' }],
     listApprovals: [{}, { status: 'pending' }],
-    listSessions: [{}, { status: 'active' }],
+    listSessions: [{}, { status: 'active' }, { principalId }],
     listGoals: [{}, { status: 'active' }, { ownerId: principalId }, { workspaceId: other.id }],
     listRoles: [{}, { workspaceId: other.id }],
     listRules: [{}, { status: 'disabled' }, { triggerKind: 'observation' }, { workspaceId: other.id }],

@@ -50,6 +50,7 @@ export type Refusal = 'invalid_token' | 'busy' | 'full' | 'unavailable';
  */
 export interface ServedClient {
   readonly principalId: string;
+  kind: string;
   readonly workplace: Workplace;
   readonly handler: McpHttpHandler;
   readonly journal: JournalWatch;
@@ -58,7 +59,7 @@ export interface ServedClient {
   usedAtMs: number;
   requests: number;
   /** Reads the token's permissions from Baton. The exchange fails for a revoked token. */
-  check(isAnew: boolean): Promise<{ principalId: string; permissions: readonly string[] }>;
+  check(isAnew: boolean): Promise<Pick<ServedClient, 'principalId' | 'kind' | 'permissions'>>;
 }
 
 /** The clients of this process, by a hash of their tokens. */
@@ -176,6 +177,7 @@ export class ServedClients {
     );
     const client: ServedClient = {
       principalId: '',
+      kind: '',
       workplace,
       journal,
       permissions: [],
@@ -208,7 +210,8 @@ export class ServedClients {
         const context = await asked.harness.getContext(undefined, { deadlineMs: checkMsMax, attempts: 2 });
         const isOther = String(context.permissions) !== String(client.permissions);
         if (isAnew && isOther) baton.accessToken?.forget(await baton.accessToken.get());
-        return { principalId: context.principal.id, permissions: context.permissions };
+        const { id: principalId, kind } = context.principal;
+        return { principalId, kind, permissions: context.permissions };
       },
     };
     return client;

@@ -5,6 +5,7 @@ import type { ReadableStream as NodeReadableStream } from 'node:stream/web';
 import type { Transport } from '@baton/sdk';
 import { listenedIn } from '../listeners.ts';
 import { readOffer } from '../offer.ts';
+import { announces } from '../server.ts';
 import { Bodies, messageIn } from './bodies.ts';
 import { type ClientBounds, clientBounds, type ServedClient, ServedClients } from './clients.ts';
 import { answer, metadataPath, refuse, refuseBody } from './refusals.ts';
@@ -95,11 +96,12 @@ export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
   async function exchange(
     req: IncomingMessage,
     res: ServerResponse,
-    { handler, journal, principalId }: ServedClient,
+    { handler, journal, principalId, kind, permissions, workplace }: ServedClient,
     base: string,
   ): Promise<void> {
+    let offer: ReturnType<typeof readOffer>;
     try {
-      readOffer(req.url ?? '');
+      offer = readOffer(req.url ?? '');
     } catch (error) {
       return answer(res, 400, { error: 'invalid_request', error_description: (error as Error).message });
     }
@@ -112,6 +114,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
       if (done.signal.aborted) return;
       const parsedBody = body && messageIn(body);
       if (parsedBody === 'not_a_message') return refuseBody(res, parsedBody, base);
+      if (workplace.hear(parsedBody) && announces(offer, kind, permissions)) workplace.announce();
       const uris = listenedIn(parsedBody);
       if (uris !== undefined) {
         const timer = setTimeout(() => done.abort(), bounds.listenMsMax);

@@ -24,7 +24,10 @@ const next = tool({
     task: taskRef
       .optional()
       .describe('Take only this task, such as TASK-000042, if a person specified the task.'),
-    workspaceId: z.uuid().optional().describe('Only tasks of this workspace and its descendants.'),
+    workspaceId: z
+      .uuid()
+      .optional()
+      .describe('Only tasks of this workspace and its descendants, instead of the workspace of the agent.'),
     projectId: z.uuid().optional().describe('Only tasks of this project and its descendants.'),
     assignedToMe: z.boolean().default(false).describe('Only tasks that are assigned to you.'),
     waitSeconds: z.int().min(0).max(50).default(0).describe('The time to wait if no work is available.'),
@@ -38,8 +41,9 @@ const next = tool({
       if (named === undefined) throw new TypeError(`${task} could not be taken: read it with task_get`);
       return takenText(named, await briefingOf(named, baton, signal));
     }
+    const within = workspaceId ?? (await workplace.findWorkspace(signal));
     const filter = {
-      ...(workspaceId !== undefined && { workspaceId, includeDescendants: true }),
+      ...(within !== undefined && { workspaceId: within, includeDescendants: true }),
       ...(projectId !== undefined && { projectId, includeSubprojects: true }),
       ...(assignedToMe && { assignedToMe }),
     };

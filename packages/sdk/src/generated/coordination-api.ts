@@ -428,6 +428,7 @@ open(body: SessionRequest, options?: CallOptions): Promise<Session>;
 /** List sessions, newest first. A person whose bindings show `members` only sees their own sessions, and sessions whose claims (at most 1,000) and registered agent are all in visible workspaces. Needs sessions.manage. `GET /api/v1/sessions` */
 list(query?: {
 status?: string;
+principalId?: Uuid;
 /** The maximum number of items. */
 limit?: number;
 /** The `nextCursor` of the previous page; absent for the first page. */

@@ -10,6 +10,10 @@ export interface HarnessOptions {
    * The kind of harness, for example `my-agent`: lower case letters, digits, `.`, `_` and `-`; `baton-sdk` by default.
    */
   readonly type?: string;
+  /** The version of the harness, if the client's is another one. */
+  readonly harnessVersion?: string;
+  /** The machine that it runs on, which people see; 255 characters at most. */
+  readonly hostname?: string;
   /** Capabilities of the harness in addition to the runtime's own `resume` and `checkpoints`. */
   readonly capabilities?: readonly string[];
   /** How long session and leases last without a heartbeat, 10 to 3,600 seconds; 60 by default. */

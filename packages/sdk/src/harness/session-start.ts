@@ -24,6 +24,7 @@ export async function continueSession(
 /** Opens a session with the given options. */
 export function openSession(api: Api, options: HarnessOptions): Promise<Session> {
   const { name, version = '', type = 'baton-sdk', capabilities = [], onBehalfOf, metadata = {} } = options;
+  const { hostname, harnessVersion = version } = options;
   const request: SessionRequest = {
     clientName: name,
     clientVersion: version,
@@ -31,9 +32,10 @@ export function openSession(api: Api, options: HarnessOptions): Promise<Session>
     ttlSeconds: leaseSecondsOf(options),
     harness: {
       type,
-      version,
+      version: harnessVersion,
       protocolVersion: '2',
       capabilities: ['resume', 'checkpoints', ...capabilities],
+      ...(hostname !== undefined && { hostname }),
     },
     ...(onBehalfOf !== undefined && { onBehalfOf }),
   };

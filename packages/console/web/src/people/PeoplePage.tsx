@@ -1,5 +1,5 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { lazy, Suspense, useState } from 'react';
 import { Allowed } from '../parts/Allowed.tsx';
 import { useLineKeys } from '../parts/line-keys.ts';
 import { Empty, ErrorNote, Loading } from '../parts/Notes.tsx';
@@ -24,15 +24,29 @@ import styles from './people.module.css';
 
 /** Active principals with their claims, unresponsive sessions, and idle agents. */
 export function PeoplePage() {
+  const [isConnecting, setConnecting] = useState(false);
   return (
     <div className="page">
-      <h1>Agents and sessions</h1>
+      <header className="row">
+        <h1>Agents and sessions</h1>
+        <button type="button" onClick={() => setConnecting(true)}>
+          Connect an agent
+        </button>
+      </header>
+      {isConnecting && (
+        <Suspense>
+          <ConnectDialog onClose={() => setConnecting(false)} />
+        </Suspense>
+      )}
       <Allowed permission="sessions.manage">
         <People />
       </Allowed>
     </div>
   );
 }
+
+/** Loaded when it is opened. */
+const ConnectDialog = lazy(() => import('../connect/ConnectDialog.tsx'));
 
 const filters = { all: 'All', trouble: 'Unresponsive or stalled', holds: 'With claimed tasks' } as const;
 

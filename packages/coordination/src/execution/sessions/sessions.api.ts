@@ -46,7 +46,7 @@ export const sessionsApi = [
       '1,000) ' +
       'and registered agent are all in visible workspaces.',
     permission: 'sessions.manage',
-    query: { status: QueryWord.optional() },
+    query: { status: QueryWord.optional(), principalId: Uuid.optional() },
     paging: true,
     returns: { 200: pageOf(Session) },
     errors: ['invalid_status', 'invalid_cursor'],

@@ -87,7 +87,7 @@ const newestFirst: ListOrder<SessionRow> = {
 /** Sessions visible to a person, as defined by `sees_session` (migration 0092). */
 export function listOfSessions(
   tenantId: string,
-  filter: { status: string | undefined },
+  filter: { status: string | undefined; principal_id: string | undefined },
 ): SeenList<SessionRow> {
   const found = (source: 'sessions') =>
     matching(build.selectFrom(source).selectAll().where('tenant_id', '=', tenantId), filter);

@@ -165,6 +165,22 @@ test('GET /sessions pages newest first and filters by status', async () => {
   await refused(manager.get('/sessions?cursor=abc'), 422, 'invalid_cursor');
 });
 
+test('GET /sessions filters by principal, also together with the status', async () => {
+  const manager = await baton.actor({ permissions: ['sessions.manage'] });
+  const [one, other] = [await baton.actor(), await baton.actor()];
+  const [first, second] = [await open(one), await open(one)];
+  await open(other);
+  await one.post(`/sessions/${first.id}:close`);
+  const listed = async (query: string) =>
+    (await manager.get(`/sessions?principalId=${one.principalId}${query}`)).body.items.map(
+      ({ id }: { id: string }) => id,
+    );
+  assert.deepEqual(await listed(''), [second.id, first.id]);
+  assert.deepEqual(await listed('&status=closed'), [first.id]);
+  assert.deepEqual((await manager.get(`/sessions?principalId=${newId()}`)).body.items, []);
+  assert.equal((await manager.get('/sessions?principalId=me')).status, 422);
+});
+
 test('a heartbeat extends or shortens the lease, and emits no event', async () => {
   const session = await open(agent, { ttlSeconds: 900 });
   const beat = (await agent.post(`/sessions/${session.id}:heartbeat`, { ttlSeconds: 60 })).body;

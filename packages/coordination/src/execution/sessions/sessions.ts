@@ -87,12 +87,12 @@ async function requireDelegation(context: Context, onBehalfOf: string): Promise<
  */
 export async function listSessions(
   context: Context,
-  { status }: { status?: string },
+  { status, principalId }: { status?: string; principalId?: string },
   page: Page,
 ): Promise<ItemPage<Session>> {
   if (status !== undefined && !sessionStatuses.some((known) => known === status))
     fail('invalid_status', { known: sessionStatuses });
-  const list = listOfSessions(context.tenantId, { status });
+  const list = listOfSessions(context.tenantId, { status, principal_id: principalId });
   return listSeen(context.db, await viewerOf(context), list, page, sessionOf);
 }
 

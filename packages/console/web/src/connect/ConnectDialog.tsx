@@ -1,0 +1,69 @@
+import { Dialog } from '@base-ui/react/dialog';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { type IssuedConnection, mayConnect, type Snippet } from '@baton/sdk/connect';
+import { useAdministration } from '../administration/admin-secret.ts';
+import { SecretGate } from '../administration/SecretGate.tsx';
+import { meQuery } from '../queries.ts';
+import dialog from '../shell/shell.module.css';
+import { ConnectForm } from './ConnectForm.tsx';
+import { Connection } from './Connection.tsx';
+import styles from './connect.module.css';
+
+/** A connection, and what its agent's client needs. Only this page holds it. */
+export interface Issued {
+  readonly connection: IssuedConnection;
+  readonly snippet: Snippet;
+}
+
+/** Registers an agent, shows once what to paste into its client, and waits for its first call. */
+export default function ConnectDialog({ onClose }: { onClose: () => void }) {
+  const [issued, setIssued] = useState<Issued>();
+  // A key press or a click beside the dialog must not discard a token that is shown once.
+  const onOpenChange = (isOpen: boolean) => !isOpen && issued === undefined && onClose();
+  return (
+    <Dialog.Root open onOpenChange={onOpenChange}>
+      <Dialog.Portal>
+        <Dialog.Backdrop className={dialog.overlay} />
+        <Dialog.Popup className={`${dialog.dialog} ${styles.dialog}`}>
+          <Dialog.Title>
+            {issued === undefined ? 'Connect an agent' : `Connect ${issued.connection.displayName}`}
+          </Dialog.Title>
+          <Step issued={issued} onIssued={setIssued} onClose={onClose} />
+        </Dialog.Popup>
+      </Dialog.Portal>
+    </Dialog.Root>
+  );
+}
+
+interface StepProps {
+  readonly issued: Issued | undefined;
+  onIssued(issued: Issued): void;
+  onClose(): void;
+}
+
+function Step({ issued, onIssued, onClose }: StepProps) {
+  const administration = useAdministration();
+  const me = useQuery(meQuery);
+  if (me.data === undefined) return null;
+  if (!mayConnect(me.data.permissions))
+    return (
+      <>
+        <p>
+          To connect an agent, you need the permission <code className="mono">admin</code>. An administrator
+          can connect it for you.
+        </p>
+        <Dialog.Close>Close</Dialog.Close>
+      </>
+    );
+  if (issued !== undefined)
+    return <Connection issued={issued} administration={administration} onClose={onClose} />;
+  if (administration === undefined)
+    return (
+      <>
+        <SecretGate />
+        <Dialog.Close>Cancel</Dialog.Close>
+      </>
+    );
+  return <ConnectForm administration={administration} onIssued={onIssued} onClose={onClose} />;
+}
