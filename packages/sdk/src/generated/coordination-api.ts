@@ -1493,11 +1493,15 @@ kind?: string;
 q?: string;
 /** The key of an access role that an identity of them has. */
 accessRole?: string;
+/** Ids of principals at identity, separated by commas, at most 100: those to whom one of these is or was bound. */
+iamPrincipalIds?: string;
 /** The maximum number of items. */
 limit?: number;
 /** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<PersonPage, Person>;
+/** Read a person, an agent or a service with its access and its identities. Needs principals.read. `GET /api/v1/people/{id}` */
+get(id: string, options?: CallOptions): Promise<Person>;
 }
 
 export interface PermissionsApi {

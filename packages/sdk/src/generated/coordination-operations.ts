@@ -276,6 +276,7 @@ principals.update PATCH /api/v1/principals/{id} bkt
 principals.disable POST /api/v1/principals/{id}:disable bkt
 principals.enable POST /api/v1/principals/{id}:enable bkt
 people.list GET /api/v1/people qtp
+people.get GET /api/v1/people/{id} t
 permissions.list GET /api/v1/permissions tp
 accessRoles.list GET /api/v1/access-roles tp
 accessRoles.create POST /api/v1/access-roles bkt

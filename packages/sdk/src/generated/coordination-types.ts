@@ -2873,6 +2873,8 @@ accessRole: string | null;
 permissions: string[];
 /** The bound identities that are not revoked, newest first, at most 20. */
 identities: BoundIdentity[];
+/** The ids at identity of revoked bindings, newest first, at most 20. */
+formerIamPrincipalIds: Uuid[];
 liveApiKeys: number;
 /** When an identity or an API key was last used. */
 lastUsedAt: Timestamp | null;
