@@ -8,7 +8,10 @@ const helpGroups: readonly (readonly [heading: string, names: readonly string[]]
   ['See what happens:', ['event', 'events', 'session', 'claim', 'run', 'process']],
   [
     'Who, where and how:',
-    ['workspace', 'project', 'task-type', 'rule', 'principal', 'access', 'role', 'skill', 'agent'],
+    [
+      ...['people', 'invite', 'access', 'principal', 'role', 'skill', 'agent'],
+      ...['workspace', 'project', 'task-type', 'rule'],
+    ],
   ],
   ['In and out:', ['import', 'export', 'apply', 'api', 'env', 'completion']],
   ['Agents:', ['mcp']],

@@ -21,6 +21,8 @@ import { addImport } from './import/import.command.ts';
 import { applyLeadingOptions, splitArgs } from './leading-options.ts';
 import { withPresentName } from './old-names.ts';
 import { addOperations } from './operations/operations.command.ts';
+import { addInvite } from './people/invite.command.ts';
+import { peopleResource } from './people/people-resource.ts';
 import { PlainError } from './plain-error.ts';
 import { accessResource, accessRoleResource } from './resources/access.ts';
 import { addResource } from './resources/resource.command.ts';
@@ -75,6 +77,8 @@ export function buildProgram(context: CommandContext): Command {
   addWork(program, context);
   for (const resource of resources) addResource(program, resource, context);
   addResource(addResource(program, accessResource, context), accessRoleResource, context);
+  addResource(program, peopleResource, context);
+  addInvite(program, context);
   addApproval(program, context);
   addApply(program, context);
   addImport(program, context);

@@ -3,6 +3,7 @@ import { BatonError } from '../errors.ts';
 import { etagOf } from '../etag.ts';
 import type { Principal as CoordinationPrincipal } from '../generated/coordination-types.ts';
 import type { Invitation, IssuedInvitation } from '../generated/identity-types.ts';
+import { newIdempotencyKey } from '../idempotency-key.ts';
 import { InviteFailure } from './invite-failure.ts';
 import type { IdentityAdministration } from './person-state.ts';
 
@@ -87,7 +88,6 @@ export async function renewInvitation(
   baton: BatonClient,
   administration: IdentityAdministration,
   former: Invitation,
-  keyOf: KeyOf,
   { expiresInSeconds }: Pick<NewInvite, 'expiresInSeconds'> = {},
 ): Promise<Invited> {
   const { identity, tenantId } = administration;
@@ -103,7 +103,7 @@ export async function renewInvitation(
   const issued = await identity.invitations.create(tenantId, { principalId, ...link });
   if (await isAdmitted(baton, principalId))
     return { ...issued, principalId: (await findAdmitted(baton, principalId)) ?? '' };
-  return admit(baton, administration, issued, keyOf);
+  return admit(baton, administration, issued, newIdempotencyKey);
 }
 
 /**
