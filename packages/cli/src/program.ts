@@ -60,6 +60,8 @@ export function buildProgram(context: CommandContext): Command {
     .description('Baton: coordinate the work of people, AI agents and services without conflicts.')
     .version(version, '--version', 'print the version')
     .helpCommand(false)
+    // A command such as `invite` has commands with options of the same names.
+    .enablePositionalOptions()
     .showSuggestionAfterError(true)
     .exitOverride()
     .configureOutput({

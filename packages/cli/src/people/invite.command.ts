@@ -48,9 +48,7 @@ export function addInvite(program: Command, context: CommandContext): void {
   const command = program
     .command('invite')
     .description('invite a person by a one-time link')
-    .argument('<name>', 'the name of the person')
-    // Its commands have options of the same names.
-    .enablePositionalOptions();
+    .argument('<name>', 'the name of the person');
   addResource(program, invitations, context);
   withCommonOptions(command, fieldsNamed(...issuedFields))
     .option('--role <role>', 'the access role of the person', 'member')

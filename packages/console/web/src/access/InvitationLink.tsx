@@ -1,0 +1,43 @@
+import { useState } from 'react';
+import { type Invited, invitationLink } from '@baton/sdk/people';
+import styles from '../administration/administration.module.css';
+import { Instant } from '../parts/Moment.tsx';
+
+/** The link of an invitation, which is shown once. Only this page has it. */
+export function InvitationLink({
+  invited: { invitation, token },
+  onDone,
+}: {
+  invited: Invited;
+  onDone: () => void;
+}) {
+  const [isCopied, setCopied] = useState(false);
+  const link = invitationLink(location.origin, token);
+  const copy = () =>
+    navigator.clipboard?.writeText(link).then(
+      () => setCopied(true),
+      () => undefined,
+    );
+  return (
+    <div className="stack" role="status">
+      <p>
+        Send this link to {invitation.displayName}. It works once, until <Instant at={invitation.expiresAt} />
+        , and you won't be able to see it again.
+      </p>
+      <code className={`mono ${styles.value}`}>{link}</code>
+      {/^(127\.|\[::1\])/.test(location.hostname) && (
+        <p className="soft">
+          Browsers don't create passkeys at an IP address: open the console at <code>localhost</code> instead.
+        </p>
+      )}
+      <div className="row">
+        <button type="button" className="primary" autoFocus onClick={() => void copy()}>
+          {isCopied ? 'Copied' : 'Copy'}
+        </button>
+        <button type="button" onClick={onDone}>
+          Done
+        </button>
+      </div>
+    </div>
+  );
+}
