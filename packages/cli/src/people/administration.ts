@@ -3,7 +3,7 @@ import type { IdentityAdministration } from '@baton/sdk/people';
 import type { Access } from '../access.ts';
 import { PlainError } from '../plain-error.ts';
 
-/** Identity's administration, for whoever may use it. Every command that needs it gets it here. */
+/** Identity's administration, if the account of the command may use it. Every command gets it here. */
 export function findAdministration(
   { identity }: BatonClient,
   { adminSecret, tenantId, issuer }: Access,

@@ -1,5 +1,5 @@
 /**
- * An invitation that was not made, or not as a whole. The message says what is left and what to do. `cause` is the
+ * An invitation that was not made, or not as a whole. The message names what is left and what to do. `cause` is the
  * error of the service.
  */
 export class InviteFailure extends Error {

@@ -120,7 +120,7 @@ async function requireGrantable(baton: BatonClient, accessRole: string): Promise
   if (missing.length === 0 || mine.has('admin')) return principal.displayName;
   throw new InviteFailure(
     'not_allowed',
-    `You can't invite somebody as ${role.name}, because you don't have ${missing.join(', ')}. Choose a role that allows no more than yours, or ask an administrator.`,
+    `You can't invite somebody as ${role.name}, because you don't have ${missing.join(', ')}. Choose a role that allows no more than yours, or have an administrator invite them.`,
   );
 }
 

@@ -269,7 +269,7 @@ describe('an invitation', () => {
     assert.match(option.textContent ?? '', /allows more than you may/);
   });
 
-  test('if the second step is rejected, the link is revoked, and the page says so', async () => {
+  test('if the second step is rejected, the link is revoked, and the page reports it', async () => {
     const service = await openDialog({
       'principals.createIamBinding': new Refusal(403, 'permission_escalation', 'Too much.'),
       'identity.invitations.revoke': () => undefined,
