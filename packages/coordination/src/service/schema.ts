@@ -42,6 +42,7 @@ export interface Tables {
   harness_manifests: HarnessManifestsTable;
   iam_bindings: IamBindingsTable;
   idempotency_keys: IdempotencyKeysTable;
+  invitation_mails: InvitationMailsTable;
   journal_epoch: JournalEpochTable;
   journal_epochs: JournalEpochsTable;
   journal_floors: JournalFloorsTable;
@@ -698,6 +699,17 @@ interface IdempotencyKeysTable {
   fingerprint: string;
   status: number | null;
   body: unknown;
+  expires_at: string;
+}
+
+interface InvitationMailsTable {
+  id: string;
+  tenant_id: string;
+  principal_id: string;
+  invited_by: string;
+  key_id: string;
+  sealed: Buffer;
+  created_at: Generated<string>;
   expires_at: string;
 }
 

@@ -262,6 +262,7 @@ connectionTypes.putOauthApp PUT /api/v1/connection-types/{key}/oauth-app bkt
 connectionTypes.getOauthApp GET /api/v1/connection-types/{key}/oauth-app t
 notifications.getPreferences GET /api/v1/notifications/preferences t
 notifications.putPreferences PUT /api/v1/notifications/preferences bkt
+notifications.sendInvitationMail POST /api/v1/notifications/invitation-mails bkt
 notifications.putSlackWebhook PUT /api/v1/notifications/slack-webhook bkt
 notifications.removeSlackWebhook DELETE /api/v1/notifications/slack-webhook kt
 notifications.getSlackChannel GET /api/v1/notifications/slack-channel t

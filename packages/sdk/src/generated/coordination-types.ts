@@ -1874,6 +1874,21 @@ text: string;
 hash: string | null;
 };
 
+export type InvitationMail = {
+id: Uuid;
+principalId: Uuid;
+email: string;
+/** It is no longer sent after this time. */
+expiresAt: Timestamp;
+};
+
+export type InvitationMailRequest = {
+/** The invited person, to whose e-mail address in the profile the link is sent. */
+principalId: Uuid;
+/** The secret of the link, as identity returned it. */
+token: string;
+};
+
 export type IssuedApiKey = {
 id: Uuid;
 principalId: Uuid;

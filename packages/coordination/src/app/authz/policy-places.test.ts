@@ -136,6 +136,7 @@ const filesNothing = {
     ...['createAccessRole', 'updateAccessRole', 'setPrincipalAccess'],
     ...['createApiKey', 'revokeApiKey', 'createDelegation', 'revokeDelegation', 'bootstrap'],
     ...['putNotificationPreferences', 'putSlackWebhook', 'putSlackChannel', 'unsubscribe'],
+    'sendInvitationMail',
   ],
   /** It writes nothing, or only writes about objects that it has read. */
   reads: [
