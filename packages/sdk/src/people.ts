@@ -4,6 +4,7 @@ export {
   type Invited,
   invitationLink,
   invitePerson,
+  mailInvitation,
   type NewInvite,
   renewInvitation,
 } from './people/invite-person.ts';

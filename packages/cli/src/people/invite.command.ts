@@ -8,6 +8,7 @@ import {
   invitePerson,
   type ListedInvitation,
   listInvitations,
+  mailInvitation,
   renewInvitation,
   revokeInvitation,
 } from '@baton/sdk/people';
@@ -34,7 +35,16 @@ interface InviteOptions extends CommonOptions {
 }
 
 const issuedFields = [
-  ...(['displayName', 'email', 'accessRole', 'principalId', 'invitationId', 'expiresAt', 'link'] as const),
+  ...([
+    'displayName',
+    'email',
+    'accessRole',
+    'principalId',
+    'invitationId',
+    'expiresAt',
+    'link',
+    'isMailed',
+  ] as const),
 ];
 const expiresIn = [
   '--expires-in <time>',
@@ -59,7 +69,7 @@ export function addInvite(program: Command, context: CommandContext): void {
     .action((name: string, options: InviteOptions) =>
       asCaller(options, context, async (baton, access) => {
         const invited = await invite(baton, access, context, { name, ...options });
-        const issued = issuedOf(invited, access, options.consoleUrl);
+        const issued = await issuedOf(baton, invited, access, options.consoleUrl);
         await show(context.output, options, issued, () => issuedLines(issued));
       }),
     );
@@ -173,7 +183,7 @@ async function renew(called: Called): Promise<Issued> {
       typeof seconds === 'number' ? { expiresInSeconds: seconds } : {},
     ),
   );
-  return issuedOf(invited, access, typeof address === 'string' ? address : undefined);
+  return issuedOf(baton, invited, access, typeof address === 'string' ? address : undefined);
 }
 
 async function revoke(called: Called) {
@@ -200,12 +210,22 @@ async function findInvitation(
   return api.invitations.get(tenantId, id);
 }
 
-type Issued = Readonly<Record<(typeof issuedFields)[number], string | null>>;
+interface Issued extends Readonly<Record<Exclude<(typeof issuedFields)[number], 'isMailed'>, string | null>> {
+  /** Whether Baton sends the link by e-mail. */
+  readonly isMailed: boolean;
+}
 
-function issuedOf({ invitation, principalId, token }: Invited, access: Access, address?: string): Issued {
+async function issuedOf(
+  baton: BatonClient,
+  { invitation, principalId, token }: Invited,
+  access: Access,
+  address?: string,
+): Promise<Issued> {
   const { id: invitationId, displayName, email, role: accessRole, expiresAt } = invitation;
   const link = invitationLink(address ?? consoleAddress(access), token);
-  return { displayName, email, accessRole, principalId, invitationId, expiresAt, link };
+  // The link works without it.
+  const isMailed = email !== null && (await mailInvitation(baton, { principalId, token }).catch(() => false));
+  return { displayName, email, accessRole, principalId, invitationId, expiresAt, link, isMailed };
 }
 
 /** Passkeys are bound to a host, and browsers accept no IP address as one: on this machine it is `localhost`. */
@@ -214,10 +234,17 @@ function consoleAddress({ issuer, coordinationUrl }: Access): string {
   return address.replace(/^(https?:\/\/)(?:127\.0\.0\.1|\[::1\])(?=[:/]|$)/, '$1localhost');
 }
 
-function issuedLines({ displayName, accessRole, expiresAt, link }: Issued): string[] {
+function issuedLines({ displayName, accessRole, expiresAt, link, email, isMailed }: Issued): string[] {
   return [
     `${displayName} is invited as ${accessRole}, until ${expiresAt}.`,
-    'Send them this link. It works once, and is not shown again:',
+    ...(isMailed
+      ? [`Baton sends this link to ${email}. It works once, and is not shown again:`]
+      : [
+          ...(email === null
+            ? []
+            : [`No e-mail is sent to ${email}: CP_SMTP_HOST and the address decide that.`]),
+          'Send them this link. It works once, and is not shown again:',
+        ]),
     String(link),
     `${invocation()} invite list shows open invitations, and ${invocation()} invite renew makes a new link.`,
   ];

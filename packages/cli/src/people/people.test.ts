@@ -48,6 +48,10 @@ test('invite makes a link for a person who has the role as soon as they accept, 
     ...['--expires-in', '2h', '--message', 'Welcome'],
   ]);
   assert.match(text, /^Maria Lopez is invited as member, until \d{4}-/);
+  assert.match(
+    text,
+    /^No e-mail is sent to maria@example\.com: CP_SMTP_HOST and the address decide that\.\nSend them/m,
+  );
   const link = String(/^http:.*$/m.exec(text)?.[0]);
   assert.match(link, /^http:\/\/localhost:\d+\/invite#token=/);
   const shown = await read(link);

@@ -30,6 +30,24 @@ export interface Invited {
 /** @returns the idempotency key of a step; the same one when an attempt is repeated */
 type KeyOf = (step: 'invitation' | 'principal') => string;
 
+/**
+ * Has Baton send the link to the person's e-mail address.
+ * @returns whether it will be sent; false if this installation sends no e-mail, or not to this address
+ */
+export async function mailInvitation(
+  baton: BatonClient,
+  { principalId, token }: Pick<Invited, 'principalId' | 'token'>,
+): Promise<boolean> {
+  try {
+    await baton.notifications.sendInvitationMail({ principalId, token });
+    return true;
+  } catch (error) {
+    const isRejected = error instanceof BatonError && error.status >= 400 && error.status < 500;
+    if (isRejected) return false;
+    throw error;
+  }
+}
+
 /** The largest page of identity: as many invitations as a tenant may have open by default. */
 const openMax = 500;
 const searchedMax = 200;

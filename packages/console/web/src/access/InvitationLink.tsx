@@ -3,12 +3,17 @@ import { type Invited, invitationLink } from '@baton/sdk/people';
 import styles from '../administration/administration.module.css';
 import { Instant } from '../parts/Moment.tsx';
 
+export interface MailedInvitation extends Invited {
+  /** Whether Baton sends the link by e-mail. */
+  readonly isMailed: boolean;
+}
+
 /** The link of an invitation, which is shown once. Only this page has it. */
 export function InvitationLink({
-  invited: { invitation, token },
+  invited: { invitation, token, isMailed },
   onDone,
 }: {
-  invited: Invited;
+  invited: MailedInvitation;
   onDone: () => void;
 }) {
   const [isCopied, setCopied] = useState(false);
@@ -21,8 +26,10 @@ export function InvitationLink({
   return (
     <div className="stack" role="status">
       <p>
-        Send this link to {invitation.displayName}. It works once, until <Instant at={invitation.expiresAt} />
-        , and you won't be able to see it again.
+        {isMailed
+          ? `Baton sends this link to ${invitation.email}. You can also pass it on yourself.`
+          : `Send this link to ${invitation.displayName}${invitation.email === null ? '' : ' yourself: Baton sends no e-mail to this address'}.`}{' '}
+        It works once, until <Instant at={invitation.expiresAt} />, and you won't be able to see it again.
       </p>
       <code className={`mono ${styles.value}`}>{link}</code>
       {/^(127\.|\[::1\])/.test(location.hostname) && (

@@ -1,18 +1,13 @@
 import { useQueryClient } from '@tanstack/react-query';
 import { useState } from 'react';
-import {
-  type Invited,
-  type ListedInvitation,
-  listInvitations,
-  renewInvitation,
-  revokeInvitation,
-} from '@baton/sdk/people';
+import { type ListedInvitation, listInvitations, renewInvitation, revokeInvitation } from '@baton/sdk/people';
 import type { Administration } from '../administration/admin-secret.ts';
 import styles from '../administration/administration.module.css';
 import { Act, Line, List } from '../administration/Section.tsx';
 import { baton } from '../client.ts';
 import { Moment } from '../parts/Moment.tsx';
-import { InvitationLink } from './InvitationLink.tsx';
+import { InvitationLink, type MailedInvitation } from './InvitationLink.tsx';
+import { withMail } from './InviteDialog.tsx';
 
 interface InvitationsProps {
   readonly administration: Administration;
@@ -23,9 +18,9 @@ interface InvitationsProps {
 /** Open invitations and recovery links. */
 export function Invitations({ administration, mayWrite }: InvitationsProps) {
   const queries = useQueryClient();
-  const [renewed, setRenewed] = useState<Invited>();
+  const [renewed, setRenewed] = useState<MailedInvitation>();
   async function renew(invitation: ListedInvitation) {
-    setRenewed(await renewInvitation(baton, administration, invitation));
+    setRenewed(await withMail(await renewInvitation(baton, administration, invitation)));
     void queries.invalidateQueries({ queryKey: ['administration'] });
   }
   return (

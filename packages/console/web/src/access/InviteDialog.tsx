@@ -1,7 +1,7 @@
 import { Dialog } from '@base-ui/react/dialog';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type SubmitEvent, useId, useState } from 'react';
-import { type Invited, InviteFailure, invitePerson, type NewInvite } from '@baton/sdk/people';
+import { type Invited, InviteFailure, invitePerson, mailInvitation, type NewInvite } from '@baton/sdk/people';
 import { type Administration, useAdministration } from '../administration/admin-secret.ts';
 import { SecretGate } from '../administration/SecretGate.tsx';
 import { Field } from '../administration/Section.tsx';
@@ -10,7 +10,7 @@ import { useIdempotencyKeys } from '../parts/idempotency.ts';
 import { ErrorNote, Loading } from '../parts/Notes.tsx';
 import dialog from '../shell/shell.module.css';
 import { accessRolesQuery } from './access-queries.ts';
-import { InvitationLink } from './InvitationLink.tsx';
+import { InvitationLink, type MailedInvitation } from './InvitationLink.tsx';
 import { RoleChoice } from './RoleChoice.tsx';
 
 const daySeconds = 86_400;
@@ -19,7 +19,7 @@ const lifetimes = [1, 7, 30];
 /** Invites a person: name, role and expiry, then the link, once. */
 export function InviteDialog({ onClose }: { onClose: () => void }) {
   const administration = useAdministration();
-  const [invited, setInvited] = useState<Invited>();
+  const [invited, setInvited] = useState<MailedInvitation>();
   return (
     // A click beside the dialog must not discard a link that is shown only once.
     <Dialog.Root open disablePointerDismissal onOpenChange={(isOpen) => !isOpen && onClose()}>
@@ -50,7 +50,7 @@ function InviteForm({
   onInvited,
 }: {
   administration: Administration;
-  onInvited: (invited: Invited) => void;
+  onInvited: (invited: MailedInvitation) => void;
 }) {
   const queries = useQueryClient();
   const roles = useQuery(accessRolesQuery);
@@ -61,8 +61,9 @@ function InviteForm({
     mutationFn: async (invite: NewInvite) => {
       const key = keys.of(invite);
       try {
-        onInvited(await invitePerson(baton, administration, invite, (step) => `${key}-${step}`));
+        const invited = await invitePerson(baton, administration, invite, (step) => `${key}-${step}`);
         keys.taken();
+        onInvited(await withMail(invited));
       } catch (error) {
         // What was undone is not repeated under the same keys.
         if (error instanceof InviteFailure && error.reason !== 'unfinished') keys.taken();
@@ -112,6 +113,13 @@ function InviteForm({
       </div>
     </form>
   );
+}
+
+/** Sends the link by e-mail where that is possible. The link works without it, so a failure is only shown. */
+export async function withMail(invited: Invited): Promise<MailedInvitation> {
+  const isMailed =
+    invited.invitation.email !== null && (await mailInvitation(baton, invited).catch(() => false));
+  return { ...invited, isMailed };
 }
 
 /** The failure of an invitation in words, with the error of the service if there is one. */

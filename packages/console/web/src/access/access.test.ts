@@ -219,6 +219,7 @@ describe('an invitation', () => {
     'principals.get': exampleOf('principals.get', { id: graceId }),
     'principals.update': exampleOf('principals.update', { id: graceId }),
     'principals.createIamBinding': exampleOf('principals.createIamBinding'),
+    'notifications.sendInvitationMail': new Refusal(409, 'mail_not_enabled', 'No e-mail.'),
   };
 
   async function openDialog(answers: Answers = {}) {
@@ -237,6 +238,7 @@ describe('an invitation', () => {
     await submit('textbox', 'Name');
     const link = `${location.origin}/invite#token=iam_inv_0123456789ab_secret`;
     await see(link);
+    await see('Send this link to Maria Lopez yourself: Baton sends no e-mail to this address.');
     const [made] = service.askedFor('identity.invitations.create');
     assert.deepEqual(
       { ...(made?.body as object) },
@@ -260,6 +262,19 @@ describe('an invitation', () => {
     await click('button', 'Done');
     await unseen('iam_inv_');
     assert.equal(address(), '/people');
+  });
+
+  test('with an address, and where e-mail is set up, Baton sends the link', async () => {
+    const service = await openDialog({
+      'notifications.sendInvitationMail': exampleOf('notifications.sendInvitationMail'),
+    });
+    await fill('textbox', 'Name', 'Maria Lopez');
+    await submit('textbox', 'Name');
+    await see('Baton sends this link to maria@example.com. You can also pass it on yourself.');
+    assert.deepEqual(service.askedFor('notifications.sendInvitationMail')[0]?.body, {
+      principalId: graceId,
+      token: 'iam_inv_0123456789ab_secret',
+    });
   });
 
   test('roles that allow more than this person may do are not offered', async () => {
