@@ -31,7 +31,7 @@ export async function requestInvitationMail(
   const seal = mailSealOf(settings);
   if (!statusOfMail(settings).available || seal === undefined) return fail('mail_not_enabled');
   const { kind, status, profile } = await getPrincipal(context, principalId);
-  if (kind !== 'human' || status !== 'active') fail('principal_not_active');
+  if (kind !== 'human' || status !== 'active') fail('principal_not_active', { principalId }, { status: 422 });
   const email = profile.email ?? '';
   const fault = faultOfAddress(email, settings.CP_MAIL_ALLOWED_DOMAINS);
   if (fault !== undefined) fail('invalid_email_address', { field: 'profile.email', reason: fault });
