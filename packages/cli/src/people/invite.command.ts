@@ -228,10 +228,9 @@ async function issuedOf(
   return { displayName, email, accessRole, principalId, invitationId, expiresAt, link, isMailed };
 }
 
-/** Passkeys are bound to a host, and browsers accept no IP address as one: on this machine it is `localhost`. */
+/** In the default run, the issuer is below the console's address. */
 function consoleAddress({ issuer, coordinationUrl }: Access): string {
-  const address = issuer?.endsWith('/iam') ? issuer.slice(0, -'/iam'.length) : coordinationUrl;
-  return address.replace(/^(https?:\/\/)(?:127\.0\.0\.1|\[::1\])(?=[:/]|$)/, '$1localhost');
+  return issuer?.endsWith('/iam') ? issuer.slice(0, -'/iam'.length) : coordinationUrl;
 }
 
 function issuedLines({ displayName, accessRole, expiresAt, link, email, isMailed }: Issued): string[] {

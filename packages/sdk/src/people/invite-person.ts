@@ -52,9 +52,15 @@ export async function mailInvitation(
 const openMax = 500;
 const searchedMax = 200;
 
-/** The address that the person opens. The secret is in its fragment, which browsers send to nobody. */
+/**
+ * The address that the person opens. The secret is in its fragment, which browsers send to nobody. Browsers create no
+ * passkeys at an IP address, so the address of this machine becomes `localhost`.
+ */
 export function invitationLink(consoleUrl: string, token: string): string {
-  return `${consoleUrl.replace(/\/+$/, '')}/invite#token=${token}`;
+  const address = consoleUrl
+    .replace(/\/+$/, '')
+    .replace(/^(https?:\/\/)(?:127\.0\.0\.1|\[::1\])(?=[:/]|$)/, '$1localhost');
+  return `${address}/invite#${token}`;
 }
 
 /**

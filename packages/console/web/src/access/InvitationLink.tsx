@@ -32,11 +32,6 @@ export function InvitationLink({
         It works once, until <Instant at={invitation.expiresAt} />, and you won't be able to see it again.
       </p>
       <code className={`mono ${styles.value}`}>{link}</code>
-      {/^(127\.|\[::1\])/.test(location.hostname) && (
-        <p className="soft">
-          Browsers don't create passkeys at an IP address: open the console at <code>localhost</code> instead.
-        </p>
-      )}
       <div className="row">
         <button type="button" className="primary" autoFocus onClick={() => void copy()}>
           {isCopied ? 'Copied' : 'Copy'}

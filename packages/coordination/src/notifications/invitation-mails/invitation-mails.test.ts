@@ -74,7 +74,7 @@ test('the link is sent once to the address of the profile, and is stored sealed 
     await isDelivered();
     const [mail, ...more] = smtp.to(email);
     assert.equal(more.length, 0);
-    const link = `${publicUrl}/invite#token=${token}`;
+    const link = `${publicUrl}/invite#${token}`;
     assert.ok(mail?.text.includes(link), mail?.text);
     assert.ok(mail?.html.includes(`href="${link}"`), mail?.html);
     assert.match(mail?.headers.get('subject') ?? '', / invites you to /);

@@ -33,7 +33,7 @@ export async function invitationTargets(
   const message = invitationMessage(
     mail,
     address,
-    `${places.publicUrl}/invite#token=${token}`,
+    `${places.publicUrl}/invite#${token}`,
     places.domain,
   );
   return [
