@@ -11,7 +11,7 @@ import { Invitations } from './Invitations.tsx';
 import { InviteDialog } from './InviteDialog.tsx';
 import { NewAgent } from './NewAgent.tsx';
 import { People } from './People.tsx';
-import { kindNames, type PeopleSearch, stateNames } from './people-search.ts';
+import { kindNames, type PeopleSearch, peopleSearch, stateNames } from './people-search.ts';
 
 const route = getRouteApi('/shell/people');
 
@@ -34,7 +34,7 @@ function Content() {
   const administration = useAdministration();
   const mayWrite = useQuery(meQuery).data?.permissions.includes('principals.write') ?? false;
   const setInvite = (isOpen: boolean) =>
-    void navigate({ search: ({ invite: _, ...others }) => ({ ...others, ...(isOpen && { invite: true }) }) });
+    void navigate({ search: (now) => peopleSearch({ ...now, invite: isOpen }) });
   return (
     <>
       <div className="row">
@@ -75,10 +75,7 @@ function Filters({ search }: { search: PeopleSearch }) {
   const navigate = route.useNavigate();
   const roles = useQuery(accessRolesQuery);
   const set = (name: keyof PeopleSearch, value: string) =>
-    void navigate({
-      search: ({ [name]: _, ...others }) => ({ ...others, ...(value !== '' && { [name]: value }) }),
-      replace: true,
-    });
+    void navigate({ search: (now) => peopleSearch({ ...now, [name]: value }), replace: true });
   return (
     <search>
       <form

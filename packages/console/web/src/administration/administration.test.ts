@@ -12,7 +12,6 @@ import {
   find,
   isThere,
   itemOf,
-  meId,
   notSeen,
   open,
   pageOf,

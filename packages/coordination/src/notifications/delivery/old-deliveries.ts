@@ -1,6 +1,6 @@
 import type { Job, JobTools } from '../../service/job.ts';
 import type { Context } from '../context.ts';
-import { deleteExpiredInvitationMails } from '../invitation-mails/invitation-mails.sql.ts';
+import { deleteExpiredMails } from '../invitation-mails/send-invitation.ts';
 import { deleteOldDeliveries } from './deliveries.sql.ts';
 
 const rowsMax = 1000;
@@ -15,7 +15,7 @@ export function deleteOldNotifications({ pool, settings }: JobTools<Context>): J
     async run() {
       if (performance.now() < nextAt) return 0;
       const deleted = await pool.run(deleteOldDeliveries(settings.CP_NOTIFICATIONS_RECORD_SECONDS, rowsMax));
-      const expired = await pool.run(deleteExpiredInvitationMails(rowsMax));
+      const expired = await deleteExpiredMails(pool, rowsMax);
       if (deleted < rowsMax && expired < rowsMax) nextAt = performance.now() + pauseMs;
       return Math.max(deleted, expired);
     },

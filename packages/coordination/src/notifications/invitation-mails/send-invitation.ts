@@ -1,49 +1,56 @@
 import { createHash } from 'node:crypto';
-import type { Pool } from '@baton/kernel/database/db';
+import type { Db, Pool } from '@baton/kernel/database/db';
 import { CannotOpen } from '../../access/secret-store/sealing-keys.ts';
 import type { JournalEvent } from '../../ledger/journal/event.ts';
-import type { Target } from '../delivery/deliver-targets.ts';
 import { faultOfAddress } from '../email-address.ts';
 import type { MailMessage, MailPlaces } from '../messages/mail-message.ts';
 import { escapeHtml, oneLine } from '../messages/plain-text.ts';
 import type { Settings } from '../settings.ts';
-import { deleteInvitationMail, findInvitationMail, type WaitingMail } from './invitation-mails.sql.ts';
+import {
+  deleteExpiredInvitationMails,
+  deleteInvitationMail,
+  findInvitationMail,
+  type WaitingMail,
+} from './invitation-mails.sql.ts';
 import { mailSealOf, placeOf } from './mail-seal.ts';
 
 interface Tools {
   readonly pool: Pool;
   readonly settings: Settings;
   readonly places: MailPlaces;
-  send(message: MailMessage, signal: AbortSignal): ReturnType<Target['send']>;
+}
+
+/** The e-mail of an invitation. */
+export interface OpenInvitationMail {
+  readonly recipientId: string;
+  readonly message: MailMessage;
+  /** Call it in the transaction that records that it was sent. */
+  close(db: Db): Promise<unknown>;
 }
 
 const nameCharactersMax = 80;
 
-/** The e-mail of an invitation; none if it expired, was replaced, or nobody can open it any more. */
-export async function invitationTargets(
-  { pool, settings, places, send }: Tools,
+/** Undefined if the link expired or was replaced, or nobody can open it any more. */
+export async function openInvitationMail(
+  { pool, settings, places }: Tools,
   { tenantId, entityId }: JournalEvent,
-): Promise<Target[]> {
+): Promise<OpenInvitationMail | undefined> {
   const mail = await pool.row(findInvitationMail(tenantId, entityId));
   const address = mail?.email ?? '';
   if (mail === undefined || faultOfAddress(address, settings.CP_MAIL_ALLOWED_DOMAINS) !== undefined)
-    return [];
+    return undefined;
   const token = openToken(settings, tenantId, mail);
-  if (token === undefined) return [];
-  const message = invitationMessage(
-    mail,
-    address,
-    `${places.publicUrl}/invite#${token}`,
-    places.domain,
-  );
-  return [
-    {
-      recipientId: mail.principal_id,
-      kind: 'invitation',
-      send: (signal) => send(message, signal),
-      sent: (db) => db.run(deleteInvitationMail(tenantId, mail.id)),
-    },
-  ];
+  if (token === undefined) return undefined;
+  return {
+    recipientId: mail.principal_id,
+    message: invitationMessage(mail, address, `${places.publicUrl}/invite#${token}`, places.domain),
+    close: (db) => db.run(deleteInvitationMail(tenantId, mail.id)),
+  };
+}
+
+/** Deletes links that were not sent in time. @returns how many, at most `rowsMax` */
+export function deleteExpiredMails(pool: Pool, rowsMax: number): Promise<number> {
+  return pool.run(deleteExpiredInvitationMails(rowsMax));
 }
 
 /** Undefined if its key was removed from the file. */
