@@ -203,7 +203,7 @@ describe('people and agents', { skip: noBrowser }, () => {
       await look('the list');
       await page.getByRole('link', { name: 'Access roles' }).click();
       await page.getByText('New role').click();
-      await page.getByRole('button', { name: 'What Member allows' }).click();
+      await page.getByRole('button', { name: 'What it allows: Member' }).click();
       await settled(page);
       await look('the roles');
       await page.goto(`${world.url}/people/${id}`);

@@ -109,7 +109,7 @@ function RoleLine({ role, mayWrite }: { role: AccessRole; mayWrite: boolean }) {
           <button
             type="button"
             aria-expanded={shown === 'allows'}
-            aria-label={`What ${name} allows`}
+            aria-label={`What it allows: ${name}`}
             onClick={() => toggle('allows')}
           >
             What it allows

@@ -3,6 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type SubmitEvent, useId, useState } from 'react';
 import { type Invited, InviteFailure, invitePerson, mailInvitation, type NewInvite } from '@baton/sdk/people';
 import { type Administration, useAdministration } from '../administration/admin-secret.ts';
+import styles from '../administration/administration.module.css';
 import { SecretGate } from '../administration/SecretGate.tsx';
 import { Field } from '../administration/Section.tsx';
 import { baton } from '../client.ts';
@@ -90,7 +91,7 @@ function InviteForm({
       <Field name="name" label="Name" required maxLength={200} autoFocus />
       <Field name="email" label="E-mail (optional)" type="email" maxLength={320} />
       <RoleChoice label="Role" given="member" isExplained />
-      <label className="stack" htmlFor={`${id}-days`}>
+      <label className={styles.field} htmlFor={`${id}-days`}>
         <span>The link works for</span>
         <select id={`${id}-days`} name="days" defaultValue="7">
           {lifetimes.map((days) => (
@@ -100,7 +101,7 @@ function InviteForm({
           ))}
         </select>
       </label>
-      <label className="stack" htmlFor={`${id}-message`}>
+      <label className={styles.field} htmlFor={`${id}-message`}>
         <span>Message (optional)</span>
         <textarea id={`${id}-message`} name="message" rows={2} maxLength={1000} />
       </label>

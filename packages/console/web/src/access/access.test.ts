@@ -474,7 +474,7 @@ describe('access roles', () => {
 
   test('built-in ones are explained in words and can not be changed', async () => {
     await openRoles();
-    await click('button', 'What Member allows');
+    await click('button', 'What it allows: Member');
     await see('use tasks.write');
     assert.equal(all('button', /^Edit /).length, 1);
     assert.equal((await find('link', 'who has it')).getAttribute('href'), '/people?role=viewer');
