@@ -8,14 +8,14 @@ import { accessRolesQuery, missingOf } from './access-queries.ts';
 
 interface RoleChoiceProps {
   readonly label: string;
-  /** The selected role; the first one that this person may give, if it is absent. */
+  /** The selected role; null for none, absent for the first one that this person may give. */
   readonly given?: string | null;
   /** Whether the permissions of the role are listed below. */
   readonly isExplained?: boolean;
 }
 
 /** A select `role` with the access roles. Nobody can give a permission that they don't have. */
-export function RoleChoice({ label, given = null, isExplained = false }: RoleChoiceProps) {
+export function RoleChoice({ label, given, isExplained = false }: RoleChoiceProps) {
   const mine = useQuery(meQuery).data?.permissions ?? [];
   const roles = useQuery(accessRolesQuery);
   const [chosen, setChosen] = useState<string>();
@@ -23,7 +23,8 @@ export function RoleChoice({ label, given = null, isExplained = false }: RoleCho
   const all = roles.data ?? [];
   const isGiven = ({ permissions }: { permissions: readonly string[] }) =>
     missingOf(permissions, mine).length === 0;
-  const key = chosen ?? given ?? all.find(isGiven)?.key ?? '';
+  const first = given === undefined ? all.find(isGiven)?.key : given;
+  const key = chosen ?? first ?? '';
   const role = all.find((one) => one.key === key);
   return (
     <>

@@ -381,6 +381,13 @@ describe('the page of a person', () => {
     assert.deepEqual([asked?.ids, asked?.body], [[graceId], { accessRole: 'viewer' }]);
   });
 
+  test('nothing is selected for somebody without a role, so that no click takes their access by mistake', async () => {
+    const access = exampleOf('principals.getAccess', { accessRole: null, permissions: ['tasks.read'] });
+    await openPerson({ 'principals.getAccess': access });
+    await see('1 permissions without an access role.');
+    assert.equal((await find<HTMLSelectElement>('combobox', 'Change the role to')).value, '');
+  });
+
   test('is disabled here with a reason, and at identity too where that is unlocked', async () => {
     const service = await openPerson({
       'principals.disable': exampleOf('principals.disable'),
