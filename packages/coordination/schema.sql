@@ -887,6 +887,7 @@ create table iam_bindings (
 );
 CREATE INDEX iam_bindings_of_access_role ON public.iam_bindings USING btree (tenant_id, access_role, principal_id) WHERE (access_role IS NOT NULL);
 CREATE INDEX iam_bindings_of_deciders ON public.iam_bindings USING btree (tenant_id, created_at DESC, id DESC) WHERE ((status = 'active'::text) AND (permissions && '{approvals.decide,admin}'::text[]));
+CREATE INDEX iam_bindings_of_identity ON public.iam_bindings USING btree (tenant_id, iam_principal_id);
 CREATE INDEX iam_bindings_of_principal ON public.iam_bindings USING btree (principal_id, created_at DESC);
 CREATE TRIGGER iam_bindings_note_change AFTER UPDATE OF status, permissions ON public.iam_bindings FOR EACH ROW WHEN (((new.status <> old.status) OR (new.permissions <> old.permissions))) EXECUTE FUNCTION note_credential_change();
 

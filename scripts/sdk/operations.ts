@@ -149,6 +149,7 @@ const namesOf: Readonly<Record<string, string>> = {
   listProvisioningTokens: 'listTokens',
   revokeProvisioningToken: 'revokeToken',
   checkActions: 'check',
+  getPerson: 'get',
 };
 
 /** The operationId without the noun of its group: `createTaskType` of `taskTypes` is `create`. */

@@ -20,7 +20,7 @@ import { profilesFile } from './profiles.ts';
 
 /** What identifies an attempt: if one of these differs, it is another attempt. */
 export interface AttemptPurpose {
-  readonly command: 'apply' | 'import';
+  readonly command: 'apply' | 'import' | 'invite';
   readonly server: string;
   /** The account of the command. */
   readonly principalId: string;

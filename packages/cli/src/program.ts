@@ -22,6 +22,8 @@ import { addImport } from './import/import.command.ts';
 import { applyLeadingOptions, splitArgs } from './leading-options.ts';
 import { withPresentName } from './old-names.ts';
 import { addOperations } from './operations/operations.command.ts';
+import { addInvite } from './people/invite.command.ts';
+import { peopleResource } from './people/people-resource.ts';
 import { PlainError } from './plain-error.ts';
 import { accessResource, accessRoleResource } from './resources/access.ts';
 import { addResource } from './resources/resource.command.ts';
@@ -59,6 +61,8 @@ export function buildProgram(context: CommandContext): Command {
     .description('Baton: coordinate the work of people, AI agents and services without conflicts.')
     .version(version, '--version', 'print the version')
     .helpCommand(false)
+    // A command such as `invite` has commands with options of the same names.
+    .enablePositionalOptions()
     .showSuggestionAfterError(true)
     .exitOverride()
     .configureOutput({
@@ -77,6 +81,8 @@ export function buildProgram(context: CommandContext): Command {
   for (const resource of resources) addResource(program, resource, context);
   addResource(addResource(program, accessResource, context), accessRoleResource, context);
   addAgentConnect(program, context);
+  addResource(program, peopleResource, context);
+  addInvite(program, context);
   addApproval(program, context);
   addApply(program, context);
   addImport(program, context);

@@ -52,6 +52,7 @@ const pages = new Set([
   'tasks',
   'inbox',
   'approvals',
+  'people',
   'agents',
   'journal',
   'projects',

@@ -103,6 +103,16 @@ export function queryInteger(min: number, max: number) {
     .meta({ type: 'integer', minimum: min, maximum: max });
 }
 
+/** `?ids=A,B`: UUIDs, separated by commas. */
+export function queryUuids(idsMax: number) {
+  return z
+    .string()
+    .max(37 * idsMax)
+    .transform((text) => text.split(','))
+    .pipe(z.array(Uuid).max(idsMax))
+    .meta({ type: 'string', maxLength: 37 * idsMax });
+}
+
 /**
  * One page of a list in a response: its items, and the cursor of the next page, null on the last one. Its name in the
  * API description is the name of the item plus `Page`.

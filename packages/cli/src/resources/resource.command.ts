@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { visible } from '@baton/sdk/node';
 import { asCaller, type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
 import { withLimit } from '../limit.ts';
-import { responseOf } from '../result-form.ts';
+import { type DeclaredResult, responseOf } from '../result-form.ts';
 import { show, table } from '../show.ts';
 import type { ActSpec, Item, ListSpec, Resource } from './resource.ts';
 
@@ -25,7 +25,7 @@ export function addResource(program: Command, resource: Resource, context: Comma
 function addList(group: Command, summary: string, list: ListSpec, context: CommandContext): void {
   const command = withCommonOptions(
     group.command('list').description(`list ${summary}`),
-    responseOf(list.operation),
+    formOf(list.operation),
   );
   for (const [flags, description] of list.filters) command.option(flags, description);
   withLimit(command, listedMax).action((options: Options) =>
@@ -96,6 +96,9 @@ function addAct(group: Command, act: ActSpec, context: CommandContext): void {
     });
   });
 }
+
+const formOf = (operation: ListSpec['operation']): DeclaredResult =>
+  typeof operation === 'string' ? responseOf(operation) : operation;
 
 /** The name of an option in Commander: `--task-id <id>` is `taskId`. */
 function nameOf(flags: string): string {

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { BatonClient } from '@baton/sdk';
 import type { Access } from '../access.ts';
-import type { DeclaredResult } from '../result-form.ts';
+import type { DeclaredResult, ResultForm } from '../result-form.ts';
 
 /** One column of a list: its header and its content. */
 export type Column = readonly [header: string, cell: (item: Item) => unknown];
@@ -31,8 +31,8 @@ export type Find = (baton: BatonClient, text: string) => Promise<string>;
 
 export interface ListSpec {
   readonly columns: readonly Column[];
-  /** The operation whose items it prints. */
-  readonly operation: string;
+  /** The operation whose items it prints, or their form. */
+  readonly operation: string | ResultForm;
   /** Options that are members of the query: `--status <status>` is `status`. The third resolves a name to an id. */
   readonly filters: readonly (readonly [flags: string, description: string, find?: Find])[];
   call(called: Called, query: Readonly<Record<string, unknown>>): AsyncIterable<unknown>;

@@ -5,6 +5,7 @@ import {
   lazyRouteComponent,
   redirect,
 } from '@tanstack/react-router';
+import { peopleSearch } from './access/people-search.ts';
 import { administrationSearch } from './administration/administration-search.ts';
 import { isSignedOut } from './client.ts';
 import { JournalPage } from './journal/JournalPage.tsx';
@@ -74,6 +75,22 @@ const pages = [
     component: lazyRouteComponent(() => import('./approval/ApprovalPage.tsx'), 'ApprovalPage'),
   }),
   createRoute({ getParentRoute: () => shell, path: '/agents', component: PeoplePage }),
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/people',
+    component: lazyRouteComponent(() => import('./access/PeopleAndAgentsPage.tsx'), 'PeopleAndAgentsPage'),
+    validateSearch: strictly(peopleSearch),
+  }),
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/people/roles',
+    component: lazyRouteComponent(() => import('./access/AccessRolesPage.tsx'), 'AccessRolesPage'),
+  }),
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/people/$id',
+    component: lazyRouteComponent(() => import('./access/PersonPage.tsx'), 'PersonPage'),
+  }),
   createRoute({
     getParentRoute: () => shell,
     path: '/journal',

@@ -28,6 +28,7 @@ import { retentionApi } from '../ledger/retention/retention.api.ts';
 import { contextAdapterApi } from '../memory/adapter/context-adapter.api.ts';
 import { contextApi } from '../memory/context/context.api.ts';
 import { knowledgeApi } from '../memory/knowledge/knowledge.api.ts';
+import { invitationMailsApi } from '../notifications/invitation-mails/invitation-mails.api.ts';
 import { preferencesApi } from '../notifications/preferences/preferences.api.ts';
 import { slackWebhooksApi } from '../notifications/slack-webhooks/slack-webhooks.api.ts';
 import { unsubscribeApi } from '../notifications/unsubscribe/unsubscribe.api.ts';
@@ -265,7 +266,7 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   {
     tag: 'Notifications',
     about: 'How people are notified of what waits for them, by e-mail and Slack.',
-    endpoints: [...preferencesApi, ...slackWebhooksApi, ...unsubscribeApi],
+    endpoints: [...preferencesApi, ...invitationMailsApi, ...slackWebhooksApi, ...unsubscribeApi],
   },
   {
     tag: 'Principals',

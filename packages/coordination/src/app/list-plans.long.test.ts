@@ -135,6 +135,7 @@ const samples: Record<string, string | boolean> = {
   'listPrincipals kind': 'service',
   'listPeople kind': 'service',
   'listPeople accessRole': 'member',
+  'listPeople iamPrincipalIds': newId(),
   'listTaskTypes key': 'absent',
   'listTaskTypes status': 'deprecated',
   'listSessions status': 'stale',

@@ -20,6 +20,14 @@ export const errors = {
       right: 'PUT /notifications/preferences {"email":"maria@example.com"}',
     },
   ),
+  mail_not_enabled: conflict(
+    'This installation sends no e-mail.',
+    'Send the link of the invitation yourself, or have the operator set CP_SMTP_HOST.',
+  ),
+  too_many_invitation_mails: conflict(
+    '500 invitations of the tenant wait for the mail server.',
+    'Have the operator check the backlog of the sink `baton:mail`, or send the link yourself.',
+  ),
   slack_not_enabled: conflict(
     'This installation sends nothing to Slack.',
     'Have the operator set CP_SLACK_ENABLED, then retry.',

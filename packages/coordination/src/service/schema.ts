@@ -43,6 +43,7 @@ export interface Tables {
   iam_bindings: IamBindingsTable;
   idempotency_keys: IdempotencyKeysTable;
   identity_administrations: IdentityAdministrationsTable;
+  invitation_mails: InvitationMailsTable;
   journal_epoch: JournalEpochTable;
   journal_epochs: JournalEpochsTable;
   journal_floors: JournalFloorsTable;
@@ -708,6 +709,17 @@ interface IdentityAdministrationsTable {
   tenant_id: string;
   principal_id: string;
   binding_id: string;
+  expires_at: string;
+}
+
+interface InvitationMailsTable {
+  id: string;
+  tenant_id: string;
+  principal_id: string;
+  invited_by: string;
+  key_id: string;
+  sealed: Buffer;
+  created_at: Generated<string>;
   expires_at: string;
 }
 

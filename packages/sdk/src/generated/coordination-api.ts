@@ -118,6 +118,8 @@ IamBindingPage,
 IamBindingRequest,
 IdentityAdministrationToken,
 Instant,
+InvitationMail,
+InvitationMailRequest,
 IssuedApiKey,
 JournalArchiving,
 JournalEvent,
@@ -1470,6 +1472,8 @@ export interface NotificationsApi {
 getPreferences(options?: CallOptions): Promise<NotificationPreferences>;
 /** Replace how you are notified. What is missing has its default. The same preferences again change nothing. `PUT /api/v1/notifications/preferences` */
 putPreferences(body?: NotificationPreferencesChange, options?: CallOptions): Promise<NotificationPreferences>;
+/** Send the link of an invitation by e-mail to the invited person. The worker sends it within a day or not at all; until then the link is stored encrypted. The link leads to the console at CP_PUBLIC_URL. A newer link replaces one that has not been sent yet. Needs principals.write. `POST /api/v1/notifications/invitation-mails` */
+sendInvitationMail(body: InvitationMailRequest, options?: CallOptions): Promise<InvitationMail>;
 /** Set the incoming webhook of Slack at which you are notified. It replaces the one before. The address is stored in the secret store and never returned. `PUT /api/v1/notifications/slack-webhook` */
 putSlackWebhook(body: SlackWebhookRequest, options?: CallOptions): Promise<SlackWebhook>;
 /** Remove the webhook at which you are notified. Without one nothing changes. `DELETE /api/v1/notifications/slack-webhook` */
@@ -1500,11 +1504,15 @@ kind?: string;
 q?: string;
 /** The key of an access role that an identity of them has. */
 accessRole?: string;
+/** Ids of principals at identity, separated by commas, at most 100: those to whom one of these is or was bound. */
+iamPrincipalIds?: string;
 /** The maximum number of items. */
 limit?: number;
 /** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<PersonPage, Person>;
+/** Read a person, an agent or a service with its access and its identities. Needs principals.read. `GET /api/v1/people/{id}` */
+get(id: string, options?: CallOptions): Promise<Person>;
 }
 
 export interface PermissionsApi {

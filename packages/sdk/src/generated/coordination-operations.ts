@@ -263,6 +263,7 @@ connectionTypes.putOauthApp PUT /api/v1/connection-types/{key}/oauth-app bkt
 connectionTypes.getOauthApp GET /api/v1/connection-types/{key}/oauth-app t
 notifications.getPreferences GET /api/v1/notifications/preferences t
 notifications.putPreferences PUT /api/v1/notifications/preferences bkt
+notifications.sendInvitationMail POST /api/v1/notifications/invitation-mails bkt
 notifications.putSlackWebhook PUT /api/v1/notifications/slack-webhook bkt
 notifications.removeSlackWebhook DELETE /api/v1/notifications/slack-webhook kt
 notifications.getSlackChannel GET /api/v1/notifications/slack-channel t
@@ -277,6 +278,7 @@ principals.update PATCH /api/v1/principals/{id} bkt
 principals.disable POST /api/v1/principals/{id}:disable bkt
 principals.enable POST /api/v1/principals/{id}:enable bkt
 people.list GET /api/v1/people qtp
+people.get GET /api/v1/people/{id} t
 permissions.list GET /api/v1/permissions tp
 accessRoles.list GET /api/v1/access-roles tp
 accessRoles.create POST /api/v1/access-roles bkt

@@ -1884,6 +1884,21 @@ text: string;
 hash: string | null;
 };
 
+export type InvitationMail = {
+id: Uuid;
+principalId: Uuid;
+email: string;
+/** It is no longer sent after this time. */
+expiresAt: Timestamp;
+};
+
+export type InvitationMailRequest = {
+/** The invited person, to whose e-mail address in the profile the link is sent. */
+principalId: Uuid;
+/** The secret of the link, as identity returned it. */
+token: string;
+};
+
 export type IssuedApiKey = {
 id: Uuid;
 principalId: Uuid;
@@ -2883,6 +2898,8 @@ accessRole: string | null;
 permissions: string[];
 /** The bound identities that are not revoked, newest first, at most 20. */
 identities: BoundIdentity[];
+/** The ids at identity of revoked bindings, newest first, at most 20. */
+formerIamPrincipalIds: Uuid[];
 liveApiKeys: number;
 /** When an identity or an API key was last used. */
 lastUsedAt: Timestamp | null;

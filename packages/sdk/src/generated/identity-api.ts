@@ -184,6 +184,8 @@ limit?: number;
 after?: string;
 kind?: "human" | "agent" | "service_account" | "workload";
 status?: "active" | "paused" | "disabled";
+/** Only these, by their ids, separated by commas, at most 100; `q` is then ignored. */
+ids?: string;
 /** Case-insensitive words, each of which must be a prefix of a word of the display name, or of the user name in a directory; at most 200 characters and 10 words. A blank query matches all principals. */
 q?: string;
 }, options?: CallOptions): Promise<PrincipalPage>;

@@ -10,7 +10,6 @@ import { type SectionName, sectionNames } from './administration-search.ts';
 import { Audit } from './sections/Audit.tsx';
 import { Groups } from './sections/Groups.tsx';
 import { Keys } from './sections/Keys.tsx';
-import { Principals } from './sections/Principals.tsx';
 import { Providers } from './sections/Providers.tsx';
 import { Provisioning } from './sections/Provisioning.tsx';
 import { Roles } from './sections/Roles.tsx';
@@ -23,7 +22,6 @@ const route = getRouteApi('/shell/administration');
 const sections: Readonly<
   Record<Exclude<SectionName, 'roles' | 'keys'>, (props: { admin: Administration }) => ReactElement>
 > = {
-  principals: Principals,
   tokens: Tokens,
   'service-accounts': ServiceAccounts,
   providers: Providers,
@@ -35,7 +33,7 @@ const sections: Readonly<
 /** Principals, credentials, roles and the audit log. */
 export function AdministrationPage() {
   useLineKeys();
-  const { section = 'principals' } = route.useSearch();
+  const { section = 'tokens' } = route.useSearch();
   const me = useQuery(meQuery);
   const admin = useAdministration();
   return (

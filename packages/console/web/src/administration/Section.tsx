@@ -48,7 +48,8 @@ export interface Values {
   all(name: string): string[];
 }
 
-function readValues(form: HTMLFormElement): Values & { readonly plain: object } {
+/** Reads a form, for `onSubmit`. */
+export function readValues(form: HTMLFormElement): Values & { readonly plain: object } {
   const data = new FormData(form);
   return {
     text: (name) => String(data.get(name) ?? '').trim(),

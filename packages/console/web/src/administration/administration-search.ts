@@ -1,12 +1,11 @@
 /** Section names by their value in the URL. */
 export const sectionNames = {
-  principals: 'People and agents',
-  roles: 'Roles',
   tokens: 'Tokens',
   'service-accounts': 'Service accounts',
   providers: 'Identity providers',
   directories: 'Directories',
   groups: 'Groups',
+  roles: 'Roles',
   audit: 'Audit log',
   keys: 'Signing keys',
 } as const;

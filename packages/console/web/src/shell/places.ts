@@ -2,6 +2,7 @@
 export const places = [
   { to: '/', name: 'Work', key: 'w' },
   { to: '/inbox', name: 'Inbox', key: 'i' },
+  { to: '/people', name: 'People and agents', key: 'm' },
   { to: '/agents', name: 'Agents and sessions', key: 'a' },
   { to: '/journal', name: 'Journal', key: 'j' },
   { to: '/projects', name: 'Projects', key: 'p' },

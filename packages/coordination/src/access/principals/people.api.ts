@@ -1,9 +1,12 @@
-import { NameSearch, pageOf, QueryWord } from '@baton/values/wire';
+import { NameSearch, pageOf, QueryWord, queryUuids, Uuid } from '@baton/values/wire';
 import { endpoint } from '../context.ts';
 import { AccessRoleRef } from '../grants/granted-access.ts';
-import { listPeople } from './people.ts';
+import { getPerson, listPeople } from './people.ts';
 import { Person } from './person.ts';
 import { requireKind } from './principals.ts';
+
+/** A page of identity's list, which a client joins with this one. */
+const identitiesMax = 100;
 
 export const peopleApi = [
   endpoint({
@@ -20,6 +23,11 @@ export const peopleApi = [
       accessRole: AccessRoleRef.optional().describe(
         'The key of an access role that an identity of them has.',
       ),
+      iamPrincipalIds: queryUuids(identitiesMax)
+        .optional()
+        .describe(
+          'Ids of principals at identity, separated by commas, at most 100: those to whom one of these is or was bound.',
+        ),
     },
     paging: true,
     returns: { 200: pageOf(Person) },
@@ -28,5 +36,16 @@ export const peopleApi = [
       if (kind !== undefined) requireKind(kind);
     },
     handle: ({ query, page }, context) => listPeople(context, query, page),
+  }),
+  endpoint({
+    id: 'getPerson',
+    method: 'GET',
+    path: '/people/{id}',
+    summary: 'Read a person, an agent or a service with its access and its identities.',
+    permission: 'principals.read',
+    params: { id: Uuid },
+    returns: { 200: Person },
+    errors: ['not_found'],
+    handle: ({ params }, context) => getPerson(context, params.id),
   }),
 ];

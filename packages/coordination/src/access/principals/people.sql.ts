@@ -25,6 +25,20 @@ export function findAccessOf(tenantId: string, principalIds: readonly string[], 
       order by created_at desc, id desc limit ${bindingsMax}) b`;
 }
 
+/** The ids at identity of revoked bindings, newest first, at most so many of each principal. */
+export function findFormerIdentities(
+  tenantId: string,
+  principalIds: readonly string[],
+  identitiesMax: number,
+) {
+  return sql<{ principal_id: string; iam_principal_ids: string[] }>`
+    select p.id as principal_id, array(
+      select iam_principal_id from iam_bindings
+      where principal_id = p.id and tenant_id = ${tenantId} and status = 'revoked'
+      order by created_at desc, id desc limit ${identitiesMax}) as iam_principal_ids
+    from unnest(${principalIds}::uuid[]) as p (id)`;
+}
+
 export interface KeyUseRow {
   principal_id: string;
   live: number;

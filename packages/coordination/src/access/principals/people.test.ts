@@ -49,6 +49,7 @@ test('a person is listed with role, permissions and the identity that joins the 
           lastUsedAt: null,
         },
       ],
+      formerIamPrincipalIds: [],
       liveApiKeys: 0,
       lastUsedAt: null,
       createdAt: undefined,
@@ -58,6 +59,17 @@ test('a person is listed with role, permissions and the identity that joins the 
   const used = await person(actor.principalId);
   assert.notEqual(used.lastUsedAt, null);
   assert.equal(used.identities[0].lastUsedAt, used.lastUsedAt);
+});
+
+test('one is read by its id; other tenants do not see it', async () => {
+  const actor = await baton.actor({ kind: 'agent' });
+  const { status, body } = await admin.get(`/people/${actor.principalId}`);
+  assert.deepEqual([status, body], [200, await person(actor.principalId)]);
+  for (const response of [
+    await admin.get(`/people/${newId()}`),
+    await baton.otherAdmin.get(`/people/${actor.principalId}`),
+  ])
+    assert.deepEqual([response.status, response.body.error.code], [404, 'not_found']);
 });
 
 test('somebody without an identity is listed without access, and API keys are counted', async () => {
@@ -127,4 +139,25 @@ test('filters by kind, words and access role; pages; the tenant is its own', asy
   }
   const blind = await baton.actor({ permissions: ['tasks.read'] });
   assert.equal((await blind.get('/people')).status, 403);
+});
+
+test('are found by their ids at identity, at most 100, also by a revoked binding; other tenants do not count', async () => {
+  const actors = [await baton.actor({ kind: 'human' }), await baton.actor({ kind: 'agent' })];
+  await baton.actor({ kind: 'agent' });
+  const ids = actors.map(({ iamPrincipalId }) => iamPrincipalId);
+  const found = async (wanted: readonly string[], actor = admin): Promise<string[]> =>
+    (await actor.get(`/people?iamPrincipalIds=${wanted.join(',')}`)).body.items.map(
+      (one: { id: string }) => one.id,
+    );
+  const expected = actors.map(({ principalId }) => principalId).reverse();
+  assert.deepEqual(await found([...ids, newId()]), expected);
+  assert.deepEqual(await found(ids, baton.otherAdmin), []);
+  assert.deepEqual(await found([newId()]), []);
+  const [binding] = (await person(expected[0] as string)).identities;
+  await admin.post(`/iam-bindings/${binding.bindingId}:revoke`);
+  assert.deepEqual(await found(ids), expected);
+  const former = await person(expected[0] as string);
+  assert.deepEqual([former.identities, former.formerIamPrincipalIds], [[], [ids[1]]]);
+  for (const wrong of ['x', '', Array.from({ length: 101 }, newId).join(',')])
+    assert.equal((await admin.get(`/people?iamPrincipalIds=${wrong}`)).status, 400, wrong.slice(0, 40));
 });

@@ -3,11 +3,17 @@ import type { Page } from '@baton/kernel/http/paging';
 import type { Context } from '../context.ts';
 import { accessOf } from '../iam-bindings/principal-access.ts';
 import { findAgentsOfPrincipals } from './managed-principals.ts';
-import { type AccessRow, findAccessOf, findKeyUseOf, type KeyUseRow } from './people.sql.ts';
+import {
+  type AccessRow,
+  findAccessOf,
+  findFormerIdentities,
+  findKeyUseOf,
+  type KeyUseRow,
+} from './people.sql.ts';
 import type { Person } from './person.ts';
 import { type Principal, principalOf } from './principal.ts';
 import { findPrincipals } from './principals.sql.ts';
-import { requireKind } from './principals.ts';
+import { getPrincipal, requireKind } from './principals.ts';
 
 const bindingsMax = 20;
 
@@ -15,6 +21,8 @@ export interface PeopleFilter {
   kind?: string | undefined;
   q?: string | undefined;
   accessRole?: string | undefined;
+  /** Ids at identity, bound or formerly bound. */
+  iamPrincipalIds?: readonly string[] | undefined;
 }
 
 /**
@@ -23,7 +31,7 @@ export interface PeopleFilter {
  */
 export async function listPeople(
   context: Context,
-  { kind, q, accessRole }: PeopleFilter,
+  { kind, q, accessRole, iamPrincipalIds }: PeopleFilter,
   page: Page,
 ): Promise<ItemPage<Person>> {
   const { db, tenantId } = context;
@@ -31,9 +39,16 @@ export async function listPeople(
     kind: kind === undefined ? undefined : requireKind(kind),
     search: q === '' ? undefined : q,
     accessRole,
+    iamPrincipalIds,
   };
   const { items, nextCursor } = await listPage(db, findPrincipals(tenantId, filter, page), principalOf);
   return { items: await withAccess(context, items), nextCursor };
+}
+
+/** @throws Refusal `not_found` */
+export async function getPerson(context: Context, id: string): Promise<Person> {
+  const [person] = await withAccess(context, [await getPrincipal(context, id)]);
+  return person as Person;
 }
 
 async function withAccess(context: Context, principals: readonly Principal[]): Promise<Person[]> {
@@ -45,10 +60,17 @@ async function withAccess(context: Context, principals: readonly Principal[]): P
     ({ principal_id: id }) => id,
   );
   const keys = new Map((await db.rows(findKeyUseOf(tenantId, ids))).map((row) => [row.principal_id, row]));
+  const former = new Map(
+    (await db.rows(findFormerIdentities(tenantId, ids, bindingsMax))).map((row) => [
+      row.principal_id,
+      row.iam_principal_ids,
+    ]),
+  );
   const agents = await findAgentsOfPrincipals(context, ids);
   return principals.map((principal) =>
     personOf(principal, {
       bindings: bindings.get(principal.id) ?? [],
+      former: former.get(principal.id) ?? [],
       keys: keys.get(principal.id),
       agent: agents.get(principal.id) ?? null,
     }),
@@ -57,7 +79,12 @@ async function withAccess(context: Context, principals: readonly Principal[]): P
 
 function personOf(
   { id, kind, displayName, status, profile, createdAt }: Principal,
-  found: { bindings: readonly AccessRow[]; keys: KeyUseRow | undefined; agent: string | null },
+  found: {
+    bindings: readonly AccessRow[];
+    former: readonly string[];
+    keys: KeyUseRow | undefined;
+    agent: string | null;
+  },
 ): Person {
   const { bindings, keys, agent } = found;
   const uses = [keys?.last_used_at ?? null, ...bindings.map((row) => row.last_used_at)];
@@ -77,6 +104,7 @@ function personOf(
       status: row.status === 'active' ? 'active' : 'disabled',
       lastUsedAt: row.last_used_at,
     })),
+    formerIamPrincipalIds: [...found.former],
     liveApiKeys: keys?.live ?? 0,
     lastUsedAt:
       uses

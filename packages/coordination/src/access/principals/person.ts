@@ -30,6 +30,9 @@ export const Person = z
     identities: z
       .array(BoundIdentity)
       .meta({ description: 'The bound identities that are not revoked, newest first, at most 20.' }),
+    formerIamPrincipalIds: z.array(Uuid).meta({
+      description: 'The ids at identity of revoked bindings, newest first, at most 20.',
+    }),
     liveApiKeys: z.int().min(0),
     lastUsedAt: Timestamp.nullable().meta({ description: 'When an identity or an API key was last used.' }),
     createdAt: Timestamp,

@@ -128,6 +128,8 @@ export interface PrincipalFilter {
   search: string | undefined;
   /** The key of an access role that a live binding names. */
   accessRole?: string | undefined;
+  /** Ids at identity that a binding names, also a revoked one. */
+  iamPrincipalIds?: readonly string[] | undefined;
 }
 
 /** Uses the index `iam_bindings_of_access_role`. */
@@ -138,11 +140,25 @@ function hasAccessRole(tenantId: string, key: string) {
       where tenant_id = ${tenantId} and access_role = ${key} and status <> 'revoked')`;
 }
 
-export function findPrincipals(tenantId: string, { kind, search, accessRole }: PrincipalFilter, page: Page) {
+/** Uses the index `iam_bindings_of_identity`. */
+function hasIdentity(tenantId: string, iamPrincipalIds: readonly string[]) {
+  return condition`
+    id in (
+      select principal_id from iam_bindings
+      where tenant_id = ${tenantId} and iam_principal_id = any (${iamPrincipalIds}::uuid[]))`;
+}
+
+export function findPrincipals(
+  tenantId: string,
+  { kind, search, accessRole, iamPrincipalIds }: PrincipalFilter,
+  page: Page,
+) {
   const all = matching(build.selectFrom('principals').selectAll().where('tenant_id', '=', tenantId), {
     kind,
   });
   const found = search === undefined ? all : all.where(hasWords(tenantId, search));
-  const query = accessRole === undefined ? found : found.where(hasAccessRole(tenantId, accessRole));
+  const allowed = accessRole === undefined ? found : found.where(hasAccessRole(tenantId, accessRole));
+  const query =
+    iamPrincipalIds === undefined ? allowed : allowed.where(hasIdentity(tenantId, iamPrincipalIds));
   return pageQuery(query, newestFirst, page);
 }

@@ -135,6 +135,7 @@ const filesNothing = {
     ...['createAccessRole', 'updateAccessRole', 'setPrincipalAccess'],
     ...['createApiKey', 'revokeApiKey', 'createDelegation', 'revokeDelegation', 'bootstrap'],
     ...['putNotificationPreferences', 'putSlackWebhook', 'putSlackChannel', 'unsubscribe'],
+    'sendInvitationMail',
   ],
   /** It writes nothing, or writes only about objects that it has read. */
   reads: [

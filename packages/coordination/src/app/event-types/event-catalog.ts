@@ -23,6 +23,7 @@ import * as contextAdapter from '../../memory/adapter/context-adapter.events.ts'
 import * as context from '../../memory/context/context.events.ts';
 import * as knowledge from '../../memory/knowledge/knowledge.events.ts';
 import * as digests from '../../notifications/digests/digests.events.ts';
+import * as invitationMails from '../../notifications/invitation-mails/invitation-mails.events.ts';
 import * as notificationPreferences from '../../notifications/preferences/preferences.events.ts';
 import * as slackWebhooks from '../../notifications/slack-webhooks/slack-webhooks.events.ts';
 import * as assignments from '../../organisation/assignments/assignments.events.ts';
@@ -136,6 +137,7 @@ const declarations: readonly object[] = [
   views,
   digests,
   notificationPreferences,
+  invitationMails,
   slackWebhooks,
 ];
 

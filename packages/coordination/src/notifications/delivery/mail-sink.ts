@@ -4,6 +4,8 @@ import { addDigestItems } from '../digests/digest-items.ts';
 import { digestDue } from '../digests/digests.events.ts';
 import { openDigest } from '../digests/open-digest.ts';
 import { addressOf } from '../email-address.ts';
+import { invitationMailRequested } from '../invitation-mails/invitation-mails.events.ts';
+import { openInvitationMail } from '../invitation-mails/send-invitation.ts';
 import { modesOf, type NotificationKind, notificationKinds } from '../kinds.ts';
 import {
   digestMail,
@@ -22,6 +24,8 @@ import { SmtpClient } from './smtp-client.ts';
 import type { SmtpSettings } from './smtp-settings.ts';
 
 const channel = 'mail';
+/** Patterns of `like`, in which an underscore matches any character. */
+const ownTypes = ['notification.digest\\_due', 'notification.invitation\\_mail\\_requested'];
 
 /**
  * Sends e-mails: each event is expanded to its recipients here, in the worker. Those who chose a digest get an item of it
@@ -34,7 +38,7 @@ export function openMailSink(tools: ChannelTools, smtp: SmtpSettings, links: Uns
   const { sink, times } = commonOf(tools.settings, channel, smtp.connectionsMax);
   return {
     ...sink,
-    filter: { tenants: null, typePatterns: [...noticeTypes, 'notification.digest\\_due'] },
+    filter: { tenants: null, typePatterns: [...noticeTypes, ...ownTypes] },
     deliver: (event, signal) =>
       pausingWithoutDatabase(async () => {
         const targets = await mail.targetsOf(event);
@@ -63,6 +67,7 @@ class Mail {
   async targetsOf(event: JournalEvent): Promise<Target[]> {
     if (event.type === digestDue.type) return this.#digestOf(event);
     const { pool, settings } = this.#tools;
+    if (event.type === invitationMailRequested.type) return this.#invitationOf(event);
     const waiting = await findWaiting(pool, event);
     if (waiting === undefined) return [];
     const { recipients, hasMore } = await findRecipientsOf(pool, event.tenantId, waiting, settings);
@@ -109,6 +114,21 @@ class Mail {
       kind: notice.kind,
       send: (signal) => this.#send(message, signal),
     };
+  }
+
+  async #invitationOf(event: JournalEvent): Promise<Target[]> {
+    const { pool, settings } = this.#tools;
+    const mail = await openInvitationMail({ pool, settings, places: this.#places }, event);
+    if (mail === undefined) return [];
+    const { recipientId, message } = mail;
+    return [
+      {
+        recipientId,
+        kind: 'invitation',
+        send: (signal) => this.#send(message, signal),
+        sent: (db) => mail.close(db),
+      },
+    ];
   }
 
   async #digestOf(event: JournalEvent): Promise<Target[]> {

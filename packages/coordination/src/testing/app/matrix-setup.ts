@@ -7,6 +7,7 @@ import { endpoints } from '../../app/endpoints.ts';
 import { permissionNames } from '../../service/permissions.ts';
 import { bootstrapToken, migrationsDirectory, startCoordination } from '../coordination.ts';
 import { startMemoryService } from '../memory/memory-service.ts';
+import { smtpSettings } from '../notifications/notifications.ts';
 import { startIdentityService } from '../registry/identity-service.ts';
 import type { FixtureTenant } from './fixtures.ts';
 
@@ -169,8 +170,10 @@ async function start() {
     ...identity.env,
     CP_OAUTH_REDIRECT_URI: 'http://localhost:8000/api/v1/connections:callback',
     CP_CONNECTIONS_RETURN_URL: 'http://localhost:8000/connections',
-    CP_PUBLIC_URL: 'http://localhost:8000',
     CP_SLACK_ENABLED: 'true',
+    // No worker connects to it.
+    ...smtpSettings({ port: 25 }),
+    CP_PUBLIC_URL: 'http://localhost:8000',
   });
   // A person: some permissions are for people only.
   const allowed = await baton.actor({ kind: 'human' });

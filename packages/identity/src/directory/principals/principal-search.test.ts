@@ -68,3 +68,21 @@ test('a search of more than 200 characters or 10 words is refused, and so is NUL
     assert.equal((await identity.get(path)).status, 422, q);
   }
 });
+
+test('GET …/principals?ids= finds these of the tenant, with the other filters; at most 100', async () => {
+  const [tenantId, otherId] = [await makeTenant(identity), await makeTenant(identity)];
+  const [maria, agent] = [await make(tenantId, 'Maria Lopez'), await make(tenantId, 'Builds', 'agent')];
+  await make(tenantId, 'Somebody');
+  const stranger = await make(otherId, 'Stranger');
+  const found = async (query: string): Promise<string[]> => {
+    const { status, body } = await identity.get(`/tenants/${tenantId}/principals?${query}`);
+    assert.equal(status, 200, JSON.stringify(body));
+    return body.items.map((item: { display_name: string }) => item.display_name);
+  };
+  const ids = `ids=${[agent.id, maria.id, stranger.id].join(',')}`;
+  assert.deepEqual(await found(ids), ['Maria Lopez', 'Builds']);
+  assert.deepEqual(await found(`${ids}&kind=agent`), ['Builds']);
+  assert.deepEqual(await found(`${ids}&status=disabled`), []);
+  for (const wrong of ['x', Array.from({ length: 101 }, () => maria.id).join(',')])
+    assert.equal((await identity.get(`/tenants/${tenantId}/principals?ids=${wrong}`)).status, 422);
+});

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type RowOf, wireMapper } from '@baton/kernel/database/row';
-import { NameSearch, Timestamp, Uuid } from '@baton/values/wire';
+import { NameSearch, queryUuids, Timestamp, Uuid } from '@baton/values/wire';
 import { Name } from '../../service/fields.ts';
 import { pagesByCreation } from '../../service/pages.ts';
 import type { Tables } from '../../service/schema.ts';
@@ -40,6 +40,9 @@ export const principalQuery = {
   ...principalPages.query,
   kind: PrincipalKind.optional(),
   status: PrincipalStatus.optional(),
+  ids: queryUuids(100)
+    .optional()
+    .describe('Only these, by their ids, separated by commas, at most 100; `q` is then ignored.'),
   q: NameSearch.optional().describe(
     'Case-insensitive words, each of which must be a prefix of a word of the display name, or of the user name in a directory; at most 200 characters and 10 words. A blank query matches all principals.',
   ),

@@ -25,6 +25,7 @@ import {
   findDirectoryUsers,
   findPrincipal,
   findPrincipals,
+  findPrincipalsById,
   findPrincipalsByName,
   insertPrincipal,
   type LockedPerson,
@@ -73,11 +74,12 @@ export async function getPrincipal(db: Db, tenantId: string, principalId: string
 /** @throws Refusal `tenant_not_found` */
 export async function listPrincipals(db: Db, tenantId: string, query: PrincipalQuery) {
   if (!(await tenantExists(db, tenantId))) fail('tenant_not_found');
-  const { q = '' } = query;
+  const { q = '', ids } = query;
   return principalPages.read(
     query,
     (page) => {
       const filter = { ...query, ...page, tenantId };
+      if (ids !== undefined) return db.rows(findPrincipalsById(filter, ids));
       return db.rows(q === '' ? findPrincipals(filter) : findPrincipalsByName(filter, q));
     },
     principalOf,

@@ -1,0 +1,85 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import type { SubmitEvent } from 'react';
+import { BatonError } from '@baton/sdk';
+import type { JoinedPerson } from '@baton/sdk/people';
+import { baton } from '../client.ts';
+import { ErrorNote, Loading } from '../parts/Notes.tsx';
+import { Allows } from './Allows.tsx';
+import { RoleChoice } from './RoleChoice.tsx';
+
+interface AccessProps {
+  readonly person: JoinedPerson;
+  readonly principalId: string;
+  readonly mayWrite: boolean;
+}
+
+/** What somebody is allowed to do in words, and the change of their role. */
+export function Access({ person, principalId, mayWrite }: AccessProps) {
+  const access = useQuery({
+    queryKey: ['principals', principalId, 'access'],
+    queryFn: ({ signal }) => baton.principals.getAccess(principalId, { signal }),
+  });
+  if (access.isError) return <ErrorNote error={access.error} onRetry={() => void access.refetch()} />;
+  if (access.isPending) return <Loading lines={4} />;
+  const { accessRole, allows, bindings, permissions } = access.data;
+  const isBound = bindings.length > 0;
+  return (
+    <section className="card stack" aria-labelledby="access">
+      <h2 id="access">Access</h2>
+      {!isBound ? (
+        <p>No access: no identity is bound.</p>
+      ) : (
+        <>
+          <p>
+            {accessRole === null
+              ? `${permissions.length} permissions without an access role. They allow to:`
+              : `The role ${accessRole} allows to:`}
+          </p>
+          <Allows texts={allows} />
+        </>
+      )}
+      {person.agent !== null ? (
+        <p className="soft">
+          The permissions of an agent of the registry are part of its specification, under{' '}
+          <code className="mono">identity.permissions</code>.
+        </p>
+      ) : (
+        mayWrite &&
+        isBound && <ChangeRole key={accessRole} principalId={principalId} accessRole={accessRole} />
+      )}
+    </section>
+  );
+}
+
+function ChangeRole({ principalId, accessRole }: { principalId: string; accessRole: string | null }) {
+  const queries = useQueryClient();
+  const change = useMutation({
+    mutationFn: (role: string) => baton.principals.setAccess(principalId, { accessRole: role }),
+    onSettled: () => {
+      for (const key of ['principals', 'administration', 'me'])
+        void queries.invalidateQueries({ queryKey: [key] });
+    },
+  });
+  function onSubmit(event: SubmitEvent<HTMLFormElement>) {
+    event.preventDefault();
+    change.mutate(String(new FormData(event.currentTarget).get('role')));
+  }
+  const isEscalation = change.error instanceof BatonError && change.error.code === 'permission_escalation';
+  return (
+    <form className="stack" onSubmit={onSubmit}>
+      <RoleChoice label="Change the role to" given={accessRole} isExplained />
+      <p className="soft">The change applies to the next request, and to pages that are open.</p>
+      {isEscalation && (
+        <p role="alert">
+          You can only change the access of somebody who may do no more than you, and only to as much.
+        </p>
+      )}
+      {change.isError && <ErrorNote error={change.error} />}
+      <div className="row">
+        <button type="submit" disabled={change.isPending}>
+          {change.isPending ? 'Changing …' : 'Change role'}
+        </button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,83 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import type { SubmitEvent } from 'react';
+import type { JoinedPerson } from '@baton/sdk/people';
+import type { Administration } from '../administration/admin-secret.ts';
+import styles from '../administration/administration.module.css';
+import { describeRemainingAccess } from '../administration/remaining-access.ts';
+import { Act } from '../administration/Section.tsx';
+import { ErrorNote } from '../parts/Notes.tsx';
+import { disablePerson, enablePerson } from './change-status.ts';
+import { RoleChoice } from './RoleChoice.tsx';
+
+interface EnableOrDisableProps {
+  readonly person: JoinedPerson;
+  readonly administration: Administration | undefined;
+}
+
+const keys = ['administration', 'principals', 'people', 'tasks'];
+
+/** Ends or restores somebody's access, in both services where this person may administer both. */
+export function EnableOrDisable({ person, administration }: EnableOrDisableProps) {
+  const queries = useQueryClient();
+  const refetch = () => {
+    for (const key of keys) void queries.invalidateQueries({ queryKey: [key] });
+  };
+  const isDisabled = person.state === 'disabled';
+  // A record that isn't disabled at identity yet, or the other way round, can still be disabled there.
+  const isHalf = person.reason === 'disabled here; its identity is still active';
+  return (
+    <section className="card stack" aria-labelledby="status">
+      <h2 id="status">{isDisabled ? 'Enable' : 'Disable'}</h2>
+      {isDisabled && <Enable person={person} administration={administration} onDone={refetch} />}
+      {(!isDisabled || isHalf) && (
+        <>
+          <p className="soft">{noteOf(person, administration)}</p>
+          <div className="row">
+            <Act
+              label="Disable"
+              confirm="why"
+              note={administration === undefined ? '' : describeRemainingAccess('a disabled principal')}
+              act={(why) => disablePerson(person, administration, why).finally(refetch)}
+            />
+          </div>
+        </>
+      )}
+    </section>
+  );
+}
+
+function noteOf({ principalId, agent }: JoinedPerson, administration: Administration | undefined): string {
+  if (agent !== null)
+    return 'Disabling ends its tokens at identity. To end the agent here, retire it in the registry.';
+  const here = principalId === null ? '' : 'Sessions are closed, and claimed tasks are released. ';
+  return administration === undefined
+    ? `${here}The identity stays active and still gets access tokens for other services, unless you also disable it there.`
+    : `${here}At identity, all tokens and browser sessions end. Enabling somebody again restores neither.`;
+}
+
+function Enable({ person, administration, onDone }: EnableOrDisableProps & { readonly onDone: () => void }) {
+  const enable = useMutation({
+    mutationFn: (role: string) => enablePerson(person, administration, role),
+    onSettled: onDone,
+  });
+  function onSubmit(event: SubmitEvent<HTMLFormElement>) {
+    event.preventDefault();
+    enable.mutate(String(new FormData(event.currentTarget).get('role') ?? ''));
+  }
+  const needsRole = person.principalId !== null && person.agent === null && person.permissions.length === 0;
+  return (
+    <form className="stack" onSubmit={onSubmit}>
+      {needsRole ? (
+        <RoleChoice label="Role" given={person.kind === 'human' ? 'member' : null} isExplained />
+      ) : (
+        <p className={styles.field}>The access stays what it was.</p>
+      )}
+      {enable.isError && <ErrorNote error={enable.error} />}
+      <div className="row">
+        <button type="submit" disabled={enable.isPending}>
+          {enable.isPending ? 'Enabling …' : 'Enable'}
+        </button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,52 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import type { SubmitEvent } from 'react';
+import type { JoinedPerson } from '@baton/sdk/people';
+import type { Administration } from '../administration/admin-secret.ts';
+import { useIdempotencyKeys } from '../parts/idempotency.ts';
+import { ErrorNote } from '../parts/Notes.tsx';
+import { admit } from './NewAgent.tsx';
+import { RoleChoice } from './RoleChoice.tsx';
+
+interface GiveAccessProps {
+  readonly person: JoinedPerson;
+  readonly administration: Administration;
+}
+
+/** Gives somebody who exists only at identity a role here. */
+export function GiveAccess({ person, administration }: GiveAccessProps) {
+  const { iamPrincipalId, kind, displayName } = person;
+  const queries = useQueryClient();
+  const navigate = useNavigate();
+  const keys = useIdempotencyKeys();
+  const give = useMutation({
+    mutationFn: (accessRole: string) =>
+      admit(administration, {
+        iamPrincipalId: iamPrincipalId ?? '',
+        kind,
+        displayName,
+        accessRole,
+        idempotencyKey: keys.of(iamPrincipalId),
+      }),
+    onSuccess: (id) => navigate({ to: '/people/$id', params: { id } }),
+    onSettled: () => queries.invalidateQueries({ queryKey: ['administration'] }),
+  });
+  function onSubmit(event: SubmitEvent<HTMLFormElement>) {
+    event.preventDefault();
+    give.mutate(String(new FormData(event.currentTarget).get('role')));
+  }
+  return (
+    <section className="card stack" aria-labelledby="give">
+      <h2 id="give">Give access</h2>
+      <form className="stack" onSubmit={onSubmit}>
+        <RoleChoice label="Role" isExplained />
+        {give.isError && <ErrorNote error={give.error} />}
+        <div className="row">
+          <button type="submit" className="primary" disabled={give.isPending}>
+            {give.isPending ? 'Giving access …' : 'Give access'}
+          </button>
+        </div>
+      </form>
+    </section>
+  );
+}

@@ -1,0 +1,135 @@
+import { Dialog } from '@base-ui/react/dialog';
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
+import { type SubmitEvent, useId, useState } from 'react';
+import { type Invited, InviteFailure, invitePerson, mailInvitation, type NewInvite } from '@baton/sdk/people';
+import { type Administration, useAdministration } from '../administration/admin-secret.ts';
+import styles from '../administration/administration.module.css';
+import { SecretGate } from '../administration/SecretGate.tsx';
+import { Field } from '../administration/Section.tsx';
+import { baton } from '../client.ts';
+import { useIdempotencyKeys } from '../parts/idempotency.ts';
+import { ErrorNote, Loading } from '../parts/Notes.tsx';
+import dialog from '../shell/shell.module.css';
+import { accessRolesQuery } from './access-queries.ts';
+import { InvitationLink, type MailedInvitation } from './InvitationLink.tsx';
+import { RoleChoice } from './RoleChoice.tsx';
+
+const daySeconds = 86_400;
+const lifetimes = [1, 7, 30];
+
+/** Invites a person: name, role and expiry, then the link, once. */
+export function InviteDialog({ onClose }: { onClose: () => void }) {
+  const administration = useAdministration();
+  const [invited, setInvited] = useState<MailedInvitation>();
+  return (
+    // A click beside the dialog must not discard a link that is shown only once.
+    <Dialog.Root open disablePointerDismissal onOpenChange={(isOpen) => !isOpen && onClose()}>
+      <Dialog.Portal>
+        <Dialog.Backdrop className={dialog.overlay} />
+        <Dialog.Popup className={dialog.dialog}>
+          <Dialog.Title>Invite a person</Dialog.Title>
+          {invited !== undefined ? (
+            <InvitationLink invited={invited} onDone={onClose} />
+          ) : administration === undefined ? (
+            <>
+              <SecretGate />
+              <div className="row">
+                <Dialog.Close>Cancel</Dialog.Close>
+              </div>
+            </>
+          ) : (
+            <InviteForm administration={administration} onInvited={setInvited} />
+          )}
+        </Dialog.Popup>
+      </Dialog.Portal>
+    </Dialog.Root>
+  );
+}
+
+function InviteForm({
+  administration,
+  onInvited,
+}: {
+  administration: Administration;
+  onInvited: (invited: MailedInvitation) => void;
+}) {
+  const queries = useQueryClient();
+  const roles = useQuery(accessRolesQuery);
+  const keys = useIdempotencyKeys();
+  const id = useId();
+  const create = useMutation({
+    // The response contains the secret of the link, so it must not enter the mutation cache.
+    mutationFn: async (invite: NewInvite) => {
+      const key = keys.of(invite);
+      try {
+        const invited = await invitePerson(baton, administration, invite, (step) => `${key}-${step}`);
+        keys.taken();
+        onInvited(await withMail(invited));
+      } catch (error) {
+        // What was undone is not repeated under the same keys.
+        if (error instanceof InviteFailure && error.reason !== 'unfinished') keys.taken();
+        throw error;
+      }
+    },
+    onSettled: () => queries.invalidateQueries({ queryKey: ['administration'] }),
+  });
+  function onSubmit(event: SubmitEvent<HTMLFormElement>) {
+    event.preventDefault();
+    const form = new FormData(event.currentTarget);
+    const text = (name: string) => String(form.get(name) ?? '').trim();
+    create.mutate({
+      displayName: text('name'),
+      accessRole: text('role'),
+      expiresInSeconds: Number(text('days')) * daySeconds,
+      ...(text('email') !== '' && { email: text('email') }),
+      ...(text('message') !== '' && { message: text('message') }),
+    });
+  }
+  if (roles.isPending) return <Loading lines={4} />;
+  return (
+    <form className="stack" onSubmit={onSubmit}>
+      <Field name="name" label="Name" required maxLength={200} autoFocus />
+      <Field name="email" label="E-mail (optional)" type="email" maxLength={320} />
+      <RoleChoice label="Role" given="member" isExplained />
+      <label className={styles.field} htmlFor={`${id}-days`}>
+        <span>The link works for</span>
+        <select id={`${id}-days`} name="days" defaultValue="7">
+          {lifetimes.map((days) => (
+            <option key={days} value={days}>
+              {days === 1 ? '1 day' : `${days} days`}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label className={styles.field} htmlFor={`${id}-message`}>
+        <span>Message (optional)</span>
+        <textarea id={`${id}-message`} name="message" rows={2} maxLength={1000} />
+      </label>
+      {create.isError && <InviteError error={create.error} />}
+      <div className="row">
+        <button type="submit" className="primary" disabled={create.isPending}>
+          {create.isPending ? 'Inviting …' : 'Create link'}
+        </button>
+        <Dialog.Close>Cancel</Dialog.Close>
+      </div>
+    </form>
+  );
+}
+
+/** Sends the link by e-mail where that is possible. The link works without it, so a failure is only shown. */
+export async function withMail(invited: Invited): Promise<MailedInvitation> {
+  const isMailed =
+    invited.invitation.email !== null && (await mailInvitation(baton, invited).catch(() => false));
+  return { ...invited, isMailed };
+}
+
+/** The failure of an invitation in words, with the error of the service if there is one. */
+export function InviteError({ error }: { error: unknown }) {
+  if (!(error instanceof InviteFailure)) return <ErrorNote error={error} />;
+  return (
+    <>
+      <p role="alert">{error.message}</p>
+      {error.cause !== undefined && <ErrorNote error={error.cause} />}
+    </>
+  );
+}

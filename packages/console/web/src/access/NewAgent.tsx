@@ -1,0 +1,56 @@
+import { useQueryClient } from '@tanstack/react-query';
+import type { Administration } from '../administration/admin-secret.ts';
+import styles from '../administration/administration.module.css';
+import { Create, Field, type Values } from '../administration/Section.tsx';
+import { baton } from '../client.ts';
+import { RoleChoice } from './RoleChoice.tsx';
+
+/** Creates an agent or a program in both services, with a role. */
+export function NewAgent({ administration }: { administration: Administration }) {
+  const { identity, tenantId } = administration;
+  const queries = useQueryClient();
+  async function create(values: Values, idempotencyKey: string) {
+    const kind = values.text('kind') === 'workload' ? 'workload' : 'agent';
+    const displayName = values.text('name');
+    const { id } = await identity.principals.create(tenantId, { kind, displayName }, { idempotencyKey });
+    await admit(administration, {
+      iamPrincipalId: id,
+      kind: kind === 'workload' ? 'service' : kind,
+      displayName,
+      accessRole: values.text('role'),
+      idempotencyKey,
+    });
+    void queries.invalidateQueries({ queryKey: ['principals'] });
+  }
+  return (
+    <Create title="New agent or program" make={create}>
+      <Field name="name" label="Name" required maxLength={200} />
+      <label className={styles.field}>
+        <span>Kind</span>
+        <select name="kind" defaultValue="agent">
+          <option value="agent">agent</option>
+          <option value="workload">program</option>
+        </select>
+      </label>
+      <RoleChoice label="Role" given="member" isExplained />
+    </Create>
+  );
+}
+
+interface Admission {
+  readonly iamPrincipalId: string;
+  readonly kind: 'human' | 'agent' | 'service';
+  readonly displayName: string;
+  readonly accessRole: string;
+  readonly idempotencyKey: string;
+}
+
+/** Gives a principal of identity a principal here, with a role. */
+export async function admit(
+  { issuer, tenantId }: Administration,
+  { iamPrincipalId, kind, displayName, accessRole, idempotencyKey }: Admission,
+): Promise<string> {
+  const { id } = await baton.principals.create({ kind, displayName }, { idempotencyKey });
+  await baton.principals.createIamBinding(id, { issuer, iamTenantId: tenantId, iamPrincipalId, accessRole });
+  return id;
+}

@@ -1,0 +1,133 @@
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { useAdministration } from '../administration/admin-secret.ts';
+import styles from '../administration/administration.module.css';
+import { SecretGate } from '../administration/SecretGate.tsx';
+import { Allowed } from '../parts/Allowed.tsx';
+import { useLineKeys } from '../parts/line-keys.ts';
+import { meQuery } from '../queries.ts';
+import { accessRolesQuery } from './access-queries.ts';
+import { Invitations } from './Invitations.tsx';
+import { InviteDialog } from './InviteDialog.tsx';
+import { NewAgent } from './NewAgent.tsx';
+import { People } from './People.tsx';
+import { kindNames, type PeopleSearch, peopleSearch, stateNames } from './people-search.ts';
+
+const route = getRouteApi('/shell/people');
+
+/** One list of people, agents and services, with their access. */
+export function PeopleAndAgentsPage() {
+  return (
+    <div className="page">
+      <h1>People and agents</h1>
+      <Allowed permission="principals.read">
+        <Content />
+      </Allowed>
+    </div>
+  );
+}
+
+function Content() {
+  useLineKeys();
+  const search = route.useSearch();
+  const navigate = route.useNavigate();
+  const administration = useAdministration();
+  const mayWrite = useQuery(meQuery).data?.permissions.includes('principals.write') ?? false;
+  const setInvite = (isOpen: boolean) =>
+    void navigate({ search: (now) => peopleSearch({ ...now, invite: isOpen }) });
+  return (
+    <>
+      <div className="row">
+        {mayWrite ? (
+          <button type="button" className="primary" onClick={() => setInvite(true)}>
+            Invite a person
+          </button>
+        ) : (
+          <p className="soft">
+            To invite people and change their access, you need the permission{' '}
+            <code className="mono">principals.write</code>.
+          </p>
+        )}
+        <Link to="/people/roles">Access roles</Link>
+        <Link to="/agents">Agents and sessions</Link>
+      </div>
+      {administration === undefined ? (
+        <details className={`card ${styles.create}`}>
+          <summary>Also show open invitations, and who has no access here yet</summary>
+          <div>
+            <SecretGate />
+          </div>
+        </details>
+      ) : (
+        <>
+          <Invitations administration={administration} mayWrite={mayWrite} />
+          {mayWrite && <NewAgent administration={administration} />}
+        </>
+      )}
+      <Filters search={search} />
+      <People search={search} />
+      {search.invite === true && mayWrite && <InviteDialog onClose={() => setInvite(false)} />}
+    </>
+  );
+}
+
+function Filters({ search }: { search: PeopleSearch }) {
+  const navigate = route.useNavigate();
+  const roles = useQuery(accessRolesQuery);
+  const set = (name: keyof PeopleSearch, value: string) =>
+    void navigate({ search: (now) => peopleSearch({ ...now, [name]: value }), replace: true });
+  return (
+    <search>
+      <form
+        className={styles.filter}
+        onSubmit={(event) => {
+          event.preventDefault();
+          set('q', String(new FormData(event.currentTarget).get('q')).trim());
+        }}
+      >
+        <label className={styles.field}>
+          <span>Name or e-mail</span>
+          <input name="q" type="search" defaultValue={search.q} key={search.q} maxLength={200} />
+        </label>
+        <Choice label="Kind" value={search.kind} names={kindNames} onChange={(value) => set('kind', value)} />
+        <Choice
+          label="Role"
+          value={search.role}
+          names={Object.fromEntries((roles.data ?? []).map(({ key, name }) => [key, name]))}
+          onChange={(value) => set('role', value)}
+        />
+        <Choice
+          label="State"
+          value={search.state}
+          names={stateNames}
+          onChange={(value) => set('state', value)}
+        />
+        <button type="submit">Search</button>
+      </form>
+    </search>
+  );
+}
+
+interface ChoiceProps {
+  readonly label: string;
+  readonly value: string | undefined;
+  readonly names: Readonly<Record<string, string>>;
+  onChange(value: string): void;
+}
+
+function Choice({ label, value = '', names, onChange }: ChoiceProps) {
+  return (
+    <label className={styles.field}>
+      <span>{label}</span>
+      <select value={value} onChange={({ target }) => onChange(target.value)}>
+        <option value="">all</option>
+        {value !== '' && names[value] === undefined && <option value={value}>{value}</option>}
+        {Object.entries(names).map(([key, name]) => (
+          <option key={key} value={key}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}

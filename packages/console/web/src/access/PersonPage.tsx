@@ -1,0 +1,127 @@
+import { useQuery } from '@tanstack/react-query';
+import { getRouteApi, Link } from '@tanstack/react-router';
+import { type JoinedPerson, readJoinedPerson } from '@baton/sdk/people';
+import { type Administration, useAdministration } from '../administration/admin-secret.ts';
+import styles from '../administration/administration.module.css';
+import { SecretGate } from '../administration/SecretGate.tsx';
+import { baton } from '../client.ts';
+import { Allowed } from '../parts/Allowed.tsx';
+import { Moment } from '../parts/Moment.tsx';
+import { ErrorNote, Loading } from '../parts/Notes.tsx';
+import { meQuery } from '../queries.ts';
+import { useTitle } from '../shell/title.ts';
+import { Access } from './Access.tsx';
+import { EnableOrDisable } from './EnableOrDisable.tsx';
+import { GiveAccess } from './GiveAccess.tsx';
+import { stateNames } from './people-search.ts';
+
+const route = getRouteApi('/shell/people/$id');
+
+/** A person, an agent or a service: state, access, and how to change them. */
+export function PersonPage() {
+  return (
+    <article className="page">
+      <p className="row soft">
+        <Link to="/people">People and agents</Link>
+      </p>
+      <Allowed permission="principals.read">
+        <Content />
+      </Allowed>
+    </article>
+  );
+}
+
+function Content() {
+  const { id } = route.useParams();
+  const administration = useAdministration();
+  const query = useQuery({
+    queryKey: ['administration', 'people', administration !== undefined, 'one', id],
+    queryFn: ({ signal }) => readJoinedPerson({ baton, administration }, id, { signal }),
+  });
+  useTitle(query.data?.displayName);
+  if (query.isError)
+    return (
+      <>
+        <h1>Person or agent</h1>
+        <ErrorNote error={query.error} onRetry={() => void query.refetch()} />
+        {administration === undefined && <Unlock />}
+      </>
+    );
+  if (query.isPending)
+    return (
+      <>
+        <h1>Person or agent</h1>
+        <Loading lines={5} />
+      </>
+    );
+  return <Person person={query.data} administration={administration} />;
+}
+
+function Unlock() {
+  return (
+    <details className={`card ${styles.create}`}>
+      <summary>Also read and change the record at identity</summary>
+      <div>
+        <SecretGate />
+      </div>
+    </details>
+  );
+}
+
+interface PersonProps {
+  readonly person: JoinedPerson;
+  readonly administration: Administration | undefined;
+}
+
+function Person({ person, administration }: PersonProps) {
+  const me = useQuery(meQuery).data;
+  const mayWrite = me?.permissions.includes('principals.write') ?? false;
+  const { displayName, kind, email, agent, principalId, iamPrincipalId, lastUsedAt, createdAt } = person;
+  return (
+    <>
+      <header className="stack">
+        <h1 className="text">{displayName}</h1>
+        <p className="row">
+          <span>{kind === 'human' ? 'person' : kind}</span>
+          <span>{stateNames[person.state]}</span>
+          {person.reason !== '' && <span>{person.reason}</span>}
+        </p>
+        <p className="row soft">
+          {email !== null && <span>{email}</span>}
+          {agent !== null && (
+            <span>
+              agent <code className="mono">{agent}</code> of the registry
+            </span>
+          )}
+          <span>
+            added <Moment at={createdAt} />
+          </span>
+          <span>{lastUsedAt === null ? 'never used' : 'last used '}</span>
+          {lastUsedAt !== null && <Moment at={lastUsedAt} />}
+        </p>
+        <p className="soft mono">
+          {principalId !== null && `principal ${principalId} `}
+          {iamPrincipalId !== null && `identity ${iamPrincipalId}`}
+        </p>
+      </header>
+      {administration === undefined && mayWrite && <Unlock />}
+      {principalId === null ? (
+        administration !== undefined &&
+        mayWrite && <GiveAccess person={person} administration={administration} />
+      ) : (
+        <>
+          <Access person={person} principalId={principalId} mayWrite={mayWrite} />
+          <section className="card stack" aria-labelledby="work">
+            <h2 id="work">Work in progress</h2>
+            <p>
+              <Link to="/agents">Agents and sessions</Link> has the sessions and claimed tasks of everybody.
+            </p>
+          </section>
+        </>
+      )}
+      {mayWrite && principalId !== me?.principal.id && (
+        <EnableOrDisable person={person} administration={administration} />
+      )}
+    </>
+  );
+}

@@ -1,0 +1,56 @@
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import styles from '../administration/administration.module.css';
+import { ErrorNote } from '../parts/Notes.tsx';
+import { meQuery } from '../queries.ts';
+import { Allows } from './Allows.tsx';
+import { accessRolesQuery, missingOf } from './access-queries.ts';
+
+interface RoleChoiceProps {
+  readonly label: string;
+  /** The selected role; null for none, absent for the first one that this person may give. */
+  readonly given?: string | null;
+  /** Whether the permissions of the role are listed below. */
+  readonly isExplained?: boolean;
+}
+
+/** A select `role` with the access roles. Nobody can give a permission that they don't have. */
+export function RoleChoice({ label, given, isExplained = false }: RoleChoiceProps) {
+  const mine = useQuery(meQuery).data?.permissions ?? [];
+  const roles = useQuery(accessRolesQuery);
+  const [chosen, setChosen] = useState<string>();
+  if (roles.isError) return <ErrorNote error={roles.error} onRetry={() => void roles.refetch()} />;
+  const all = roles.data ?? [];
+  const isGiven = ({ permissions }: { permissions: readonly string[] }) =>
+    missingOf(permissions, mine).length === 0;
+  const first = given === undefined ? all.find(isGiven)?.key : given;
+  const key = chosen ?? first ?? '';
+  const role = all.find((one) => one.key === key);
+  return (
+    <>
+      <label className={styles.field}>
+        <span>{label}</span>
+        <select name="role" required value={key} onChange={({ target }) => setChosen(target.value)}>
+          {role === undefined && (
+            <option value="" disabled>
+              {roles.isPending ? 'Loading …' : 'Select …'}
+            </option>
+          )}
+          {all.map((one) => (
+            <option key={one.key} value={one.key} disabled={!isGiven(one) && one.key !== given}>
+              {one.name}
+              {!isGiven(one) && ' (allows more than you may)'}
+            </option>
+          ))}
+        </select>
+      </label>
+      {role !== undefined && role.description !== '' && <p className="soft">{role.description}</p>}
+      {isExplained && role !== undefined && (
+        <details>
+          <summary>What {role.name} allows</summary>
+          <Allows texts={role.allows} />
+        </details>
+      )}
+    </>
+  );
+}

@@ -1,0 +1,19 @@
+import { queryOptions } from '@tanstack/react-query';
+import { baton } from '../client.ts';
+
+/** Built-in access roles and own ones, all on one page. */
+export const accessRolesQuery = queryOptions({
+  queryKey: ['access-roles'],
+  queryFn: ({ signal }) => baton.accessRoles.list({ signal }).then(({ items }) => items),
+});
+
+/** All permissions in words; they change with a release only. */
+export const permissionsQuery = queryOptions({
+  queryKey: ['permissions'],
+  queryFn: ({ signal }) => baton.permissions.list({ signal }).then(({ items }) => items),
+  staleTime: 600_000,
+});
+
+/** The permissions of a role that this person doesn't have, and so can't give. */
+export const missingOf = (permissions: readonly string[], mine: readonly string[]): string[] =>
+  mine.includes('admin') ? [] : permissions.filter((name) => !mine.includes(name));

@@ -1,0 +1,10 @@
+import { z } from 'zod';
+import { defineEvent } from '@baton/kernel/http/service';
+import { Uuid } from '@baton/values/wire';
+
+/** Without the link and the address. */
+export const invitationMailRequested = defineEvent(
+  'notification.invitation_mail_requested',
+  'invitation_mail',
+  z.strictObject({ principalId: Uuid }),
+);

@@ -1,0 +1,47 @@
+import { newId } from '@baton/values/ids';
+import { getPrincipal } from '../../access/principals/principals.ts';
+import { emit } from '../../ledger/journal/journal.ts';
+import { statusOfMail } from '../channels.ts';
+import type { Context } from '../context.ts';
+import { faultOfAddress } from '../email-address.ts';
+import { fail } from '../errors.ts';
+import type { InvitationMail, InvitationMailRequest } from './invitation-mail.ts';
+import { invitationMailRequested } from './invitation-mails.events.ts';
+import {
+  countOtherInvitationMails,
+  lockInvitationMails,
+  upsertInvitationMail,
+} from './invitation-mails.sql.ts';
+import { mailSealOf, placeOf } from './mail-seal.ts';
+
+/** As many as a tenant may have open invitations by default. */
+const waitingMax = 500;
+const lifetimeSeconds = 86_400;
+
+/**
+ * Has the worker send the link of an invitation to the invited person. Until then the link is stored sealed.
+ * @throws Refusal `mail_not_enabled`, `not_found`, `principal_not_active`, `invalid_email_address`,
+ * `too_many_invitation_mails`
+ */
+export async function requestInvitationMail(
+  context: Context,
+  { principalId, token }: InvitationMailRequest,
+): Promise<InvitationMail> {
+  const { db, tenantId, caller, settings } = context;
+  const seal = mailSealOf(settings);
+  if (!statusOfMail(settings).available || seal === undefined) return fail('mail_not_enabled');
+  const { kind, status, profile } = await getPrincipal(context, principalId);
+  if (kind !== 'human' || status !== 'active') fail('principal_not_active', { principalId }, { status: 422 });
+  const email = profile.email ?? '';
+  const fault = faultOfAddress(email, settings.CP_MAIL_ALLOWED_DOMAINS);
+  if (fault !== undefined) fail('invalid_email_address', { field: 'profile.email', reason: fault });
+  await db.run(lockInvitationMails(tenantId));
+  const others = await db.row(countOtherInvitationMails(tenantId, principalId));
+  if ((others?.count ?? 0) >= waitingMax) fail('too_many_invitation_mails', { max: waitingMax });
+  const { displayName: invitedBy } = await getPrincipal(context, caller.principalId);
+  const { keyId, sealed } = seal.seal(token, placeOf(tenantId, principalId));
+  const mail = { id: newId(), tenantId, principalId, invitedBy, keyId, sealed };
+  const row = await db.row(upsertInvitationMail(mail, lifetimeSeconds));
+  emit(context, invitationMailRequested, { entityId: mail.id }, { principalId });
+  return { id: mail.id, principalId, email, expiresAt: row?.expires_at ?? '' };
+}
