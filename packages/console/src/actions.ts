@@ -1,4 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { changePasskeys, changeSessions, readAccount } from './account/own-account.ts';
+import { acceptByProvider, acceptInvitation, signInByPasskey } from './account/passkey-sign-in.ts';
 import type { AddressRates } from './address-rates.ts';
 import type { BrowserSessions } from './browser-sessions.ts';
 import { readPageKey, readSealedSignIns, sessionCookieOf, signInCookieOf } from './cookies.ts';
@@ -23,7 +25,7 @@ export interface ConsoleContext {
   readonly isSecure: boolean;
 }
 
-type Action = (context: ConsoleContext, req: IncomingMessage, res: ServerResponse) => Promise<void>;
+export type Action = (context: ConsoleContext, req: IncomingMessage, res: ServerResponse) => Promise<void>;
 
 /** The console's own endpoints, all of them POST. */
 export const actions: Readonly<Record<string, Action>> = {
@@ -34,6 +36,11 @@ export const actions: Readonly<Record<string, Action>> = {
   '/console/providers': listProviders,
   '/console/provider-sign-in': beginProviderSignIn,
   '/console/codes': createCode,
+  '/console/passkey-sign-in': signInByPasskey,
+  '/console/invitation': acceptInvitation,
+  '/console/account': readAccount,
+  '/console/passkeys': changePasskeys,
+  '/console/sessions': changeSessions,
 };
 
 async function signIn(
@@ -55,7 +62,7 @@ async function signIn(
       throw new ConsoleRefusal(409, 'signed_in_as_other', 'This browser is signed in as somebody else.');
     if (sessions.takeCode(code) === undefined) throw invalidCode();
   }
-  browsers.closeEarlier(req);
+  await browsers.closeEarlier(req);
   const key = sessions.open({ token }, subject, pageKeyHash);
   sendJson(res, 200, publicToken(issued), { 'set-cookie': sessionCookieOf(key, isSecure) });
 }
@@ -89,14 +96,24 @@ async function controlDemo(
 }
 
 async function signOut(
-  { sessions, browsers, isSecure }: ConsoleContext,
+  { sessions, browsers, exchange, isSecure }: ConsoleContext,
   req: IncomingMessage,
   res: ServerResponse,
 ): Promise<void> {
   const { everywhere } = await readBody(req, ['everywhere']);
-  const key = browsers.find(req)?.key;
-  if (key !== undefined && everywhere !== undefined) sessions.closeAllOf(key);
-  if (key !== undefined) sessions.close(key);
+  const { key, session } = browsers.find(req) ?? {};
+  if (key !== undefined && everywhere !== undefined) {
+    sessions.closeOthersOf(key);
+    const token = session?.secret;
+    // Otherwise the person would believe that the other browsers are signed out.
+    if (token !== undefined)
+      await exchange
+        .run(req, ({ browserSessions }) => browserSessions.revokeOther({ token, reason: 'logout' }))
+        .catch((error: unknown) => {
+          if (toRefusal(error).status !== 401) throw error;
+        });
+  }
+  if (key !== undefined) await browsers.close(req, key, 'logout');
   sendJson(res, 200, {}, { 'set-cookie': `${sessionCookieOf('', isSecure)}; Max-Age=0` });
 }
 
@@ -110,7 +127,7 @@ async function beginProviderSignIn(
   req: IncomingMessage,
   res: ServerResponse,
 ): Promise<void> {
-  const { provider, next = '/' } = await readBody(req, ['provider', 'next']);
+  const { provider, next = '/', invitation } = await readBody(req, ['provider', 'next', 'invitation']);
   if (providers === undefined || provider === undefined)
     throw new ConsoleRefusal(
       404,
@@ -118,7 +135,8 @@ async function beginProviderSignIn(
       '`provider` must be the key of an identity provider.',
     );
   // The cookie belongs to one host. On another one, the browser would come back without it.
-  if (req.headers.host !== new URL(providers.origin).host)
+  const redirectUri = providers.redirectUriAt(req.headers.host);
+  if (redirectUri === undefined)
     throw new ConsoleRefusal(
       409,
       'wrong_address',
@@ -126,7 +144,8 @@ async function beginProviderSignIn(
     );
   const pageKeyHash = hashKey(readPageKey(req));
   if (!rates.begin.take(countedAs(req))) throw rateLimited();
-  const { url, browser } = await providers.begin(provider, next, pageKeyHash, browsers.find(req)?.key);
+  const from = { redirectUri, invitation, session: browsers.find(req)?.key };
+  const { url, browser } = await providers.begin(provider, next, pageKeyHash, from);
   const cookie = `${signInCookieOf(browser, isSecure)}; Max-Age=${signInBounds.lastsMsMax / 1000}`;
   sendJson(res, 200, { url }, { 'set-cookie': cookie });
 }
@@ -153,7 +172,7 @@ export async function finishProviderSignIn(
     if (providers === undefined)
       throw new ConsoleRefusal(404, 'not_found', 'This console has no identity providers.');
     if (!rates.finish.take(countedAs(req))) throw rateLimited();
-    const { grant, next, pageKeyHash, session } = await providers.finish(
+    const { grant, next, pageKeyHash, session, invitation } = await providers.finish(
       {
         state: answer.get('state') ?? '',
         code: answer.get('code') ?? undefined,
@@ -162,11 +181,14 @@ export async function finishProviderSignIn(
       },
       readSealedSignIns(req),
     );
-    const subject = readSubject(await exchange.exchangeGrant(req, grant));
+    const { subject, ...signedIn } =
+      invitation === undefined
+        ? { grant, subject: readSubject(await exchange.exchangeGrant(req, grant)) }
+        : await acceptByProvider(exchange, req, invitation, grant);
     // A redirect from another site does not carry the session cookie, so the sealed sign-in contains the session.
-    if (session !== undefined) sessions.close(session);
-    browsers.closeEarlier(req);
-    const key = sessions.open({ grant }, subject, pageKeyHash);
+    if (session !== undefined) await browsers.close(req, session, 'replaced');
+    await browsers.closeEarlier(req);
+    const key = sessions.open(signedIn, subject, pageKeyHash);
     redirect(res, next, [sessionCookieOf(key, isSecure), deleteSignIn]);
   } catch (error) {
     const { code } = toRefusal(error);

@@ -49,6 +49,8 @@ const ofThisProcess = 'this process';
 /** First segments of the paths that are pages of the console, besides `/`. */
 const pages = new Set([
   'sign-in',
+  'invite',
+  'account',
   'tasks',
   'inbox',
   'approvals',

@@ -31,7 +31,13 @@ const root = createRootRoute({ notFoundComponent: Missing });
 
 const signIn = createRoute({ getParentRoute: () => root, path: '/sign-in', component: SignInPage });
 
-/** Every page except the sign-in. Loads the signed-in person before it renders. */
+const invite = createRoute({
+  getParentRoute: () => root,
+  path: '/invite',
+  component: lazyRouteComponent(() => import('./invite/InvitePage.tsx'), 'InvitePage'),
+});
+
+/** Every page except the sign-in and invitations. Loads the signed-in person before it renders. */
 const shell = createRoute({
   getParentRoute: () => root,
   id: 'shell',
@@ -122,13 +128,18 @@ const pages = [
   }),
   createRoute({
     getParentRoute: () => shell,
+    path: '/account',
+    component: lazyRouteComponent(() => import('./account/AccountPage.tsx'), 'AccountPage'),
+  }),
+  createRoute({
+    getParentRoute: () => shell,
     path: '/system',
     component: lazyRouteComponent(() => import('./system/SystemPage.tsx'), 'SystemPage'),
   }),
 ] as const;
 
 export const router = createRouter({
-  routeTree: root.addChildren([signIn, shell.addChildren(pages)]),
+  routeTree: root.addChildren([signIn, invite, shell.addChildren(pages)]),
   defaultPreload: 'intent',
   defaultPreloadStaleTime: 0,
   scrollRestoration: true,

@@ -6,6 +6,7 @@ import { followOtherTabs, signOut } from '../client.ts';
 import { useLive } from '../live.ts';
 import { ErrorNote } from '../parts/Notes.tsx';
 import { Notices, notify } from '../parts/Notices.tsx';
+import { FreshSignIn } from '../passkeys/FreshSignIn.tsx';
 import { meQuery } from '../queries.ts';
 import { useKeepHolds } from '../task/use-holds.tsx';
 import { formatKeys, useActions } from './actions.ts';
@@ -40,7 +41,7 @@ export function Shell() {
   const { pathname } = useLocation();
   const place = places.find(({ to }) => to === `/${pathname.split('/')[1]}`);
   // A page about one object uses the object's title.
-  usePageTitle(pathname === place?.to ? place.name : undefined);
+  usePageTitle(pathname === place?.to ? place.name : pathname === '/account' ? 'Your account' : undefined);
   useEffect(() => {
     document
       .querySelector(`nav [href="${place?.to}"]`)
@@ -104,7 +105,9 @@ export function Shell() {
             Commands <kbd>{formatKeys('mod+k')}</kbd>
           </button>
           <p className={styles.me}>
-            <span>{me.data?.principal.displayName}</span>
+            <Link to="/account" title="Your account">
+              {me.data?.principal.displayName ?? 'Your account'}
+            </Link>
             <span className="soft">
               {me.data?.tenant.name} · {me.isError ? 'not live' : live}
             </span>
@@ -126,6 +129,7 @@ export function Shell() {
       </main>
       {isAway && <ConnectionBanner error={me.error} />}
       <Notices />
+      <FreshSignIn />
       <Suspense>
         {typeof overlay === 'object' && (
           <Palette actions={actions} given={overlay.palette} onClose={() => setOverlay(undefined)} />

@@ -5,6 +5,7 @@ import { Moment } from '../../parts/Moment.tsx';
 import { meQuery } from '../../queries.ts';
 import type { Administration } from '../admin-secret.ts';
 import styles from '../administration.module.css';
+import { PersonDoors } from '../PersonDoors.tsx';
 import { describeRemainingAccess } from '../remaining-access.ts';
 import { Act, Create, Field, Line, List, pageSize, type Values } from '../Section.tsx';
 
@@ -149,7 +150,9 @@ export function Principals({ admin }: { admin: Administration }) {
                 <Act label="Enable" act={() => identity.principals.enable(tenantId, id)} />
               )
             }
-          />
+          >
+            {kind === 'human' && <Doors admin={admin} principalId={id} displayName={display_name} />}
+          </Line>
         )}
       </List>
       <p className="soft">
@@ -157,5 +160,16 @@ export function Principals({ admin }: { admin: Administration }) {
         access tokens.
       </p>
     </>
+  );
+}
+
+/** Loads the passkeys and browsers of a person when they are unfolded. */
+function Doors(props: Parameters<typeof PersonDoors>[0]) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary>Passkeys, browsers, recovery</summary>
+      {isOpen && <PersonDoors {...props} />}
+    </details>
   );
 }
