@@ -57,7 +57,8 @@ describe('the console', { skip: noBrowser }, () => {
   test('a personal access token signs in and opens the requested page; an invalid one is rejected with its code', async () => {
     const { page, complaints } = await openPage(browser);
     await page.goto(`${url}/journal?types=task.`);
-    const field = page.getByLabel('Or use a personal access token');
+    await page.getByText('Other ways to sign in').click();
+    const field = page.getByLabel('Personal access token');
     await field.fill('no-token');
     await field.press('Enter');
     await page.getByRole('alert').waitFor();
@@ -219,7 +220,8 @@ describe('the console', { skip: noBrowser }, () => {
     assert.equal(await page.getByPlaceholder('Add a comment …').inputValue(), 'Not sent yet');
     await page.unroute('**/api/v1/harness/context');
     await page.getByRole('link', { name: 'Sign in again' }).click();
-    await page.getByLabel('Or use a personal access token').fill(adminToken);
+    await page.getByText('Other ways to sign in').click();
+    await page.getByLabel('Personal access token').fill(adminToken);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Written to the end' }).waitFor();
     assert.equal(page.url(), `${url}/tasks/${task.publicId}`);

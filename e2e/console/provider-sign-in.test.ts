@@ -286,12 +286,20 @@ describe('signing in to the console through an identity provider', { skip: noBro
     assert.equal((await ask({ provider: 'corporate' }, { 'content-type': 'text/plain' })).status, 400);
     assert.equal((await ask({ provider: 'corporate' }, { 'baton-console-key': '' })).status, 400);
     assert.equal((await ask({ provider: 'unknown' })).status, 404);
-    const elsewhere = await fetch(`${url.replace('127.0.0.1', 'localhost')}/console/provider-sign-in`, {
+    const elsewhere = await fetch(`${url.replace('127.0.0.1', '[::1]')}/console/provider-sign-in`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ provider: 'corporate' }),
     });
     assert.equal(elsewhere.status, 409);
+    const local = url.replace('127.0.0.1', 'localhost');
+    const atLocalhost = await fetch(`${local}/console/provider-sign-in`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'baton-console-key': 'A'.repeat(43) },
+      body: JSON.stringify({ provider: 'corporate' }),
+    });
+    const begun = new URL(((await atLocalhost.json()) as { url: string }).url);
+    assert.equal(begun.searchParams.get('redirect_uri'), `${local}/console/callback`);
     const { page } = await begin('corporate', `/sign-in?next=${encodeURIComponent('/.//evil.example')}`);
     const asked = new URL(page.url());
     assert.notEqual(asked.origin, url);

@@ -22,6 +22,8 @@ export interface ConsoleContext {
   /** The start of a sign-in sends a request to identity, its end one to the provider. Both need no session. */
   readonly rates: { readonly begin: AddressRates; readonly finish: AddressRates };
   readonly countedAs: (req: IncomingMessage) => string;
+  /** The address for browsers that get a code. */
+  readonly browserUrl: string | undefined;
   readonly isSecure: boolean;
 }
 
@@ -150,12 +152,17 @@ async function beginProviderSignIn(
   sendJson(res, 200, { url }, { 'set-cookie': cookie });
 }
 
-async function createCode({ sessions, exchange }: ConsoleContext, req: IncomingMessage, res: ServerResponse) {
+async function createCode(
+  { sessions, exchange, browserUrl }: ConsoleContext,
+  req: IncomingMessage,
+  res: ServerResponse,
+) {
   const { token } = await readBody(req, ['token']);
   if (token === undefined)
     throw new ConsoleRefusal(400, 'invalid_request', 'Send a personal access token: {"token": "..."}.');
   const subject = readSubject(await exchange.exchangeToken(req, token));
-  sendJson(res, 201, { code: sessions.newCode({ token }, subject), expiresIn: 60 });
+  const code = sessions.newCode({ token }, subject);
+  sendJson(res, 201, { code, expiresIn: 60, ...(browserUrl !== undefined && { url: browserUrl }) });
 }
 
 /**

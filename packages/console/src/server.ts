@@ -23,6 +23,8 @@ export interface ConsoleOptions {
    * Sends identity requests on behalf of a browser, so that rate limits count that browser. Defaults to the network.
    */
   readonly transport?: (req: IncomingMessage) => Transport;
+  /** The address of the console for browsers, if it is not the one at which their requests arrive. */
+  readonly browserUrl?: string;
   /** The key by which browsers without a session are rate-limited: their address, or their IPv6 network. */
   readonly countedAs: (req: IncomingMessage) => string;
   /** The tenant's identity providers for sign-in. */
@@ -94,6 +96,7 @@ function createContext({
   countedAs,
   signIn,
   demo,
+  browserUrl,
   isSecure,
 }: ConsoleOptions): ConsoleContext {
   const sessions = new Sessions();
@@ -106,6 +109,7 @@ function createContext({
     demo,
     rates: { begin: new AddressRates(), finish: new AddressRates() },
     countedAs,
+    browserUrl,
     isSecure,
   };
 }
