@@ -59,7 +59,7 @@ function Passkeys({ admin, principalId, displayName }: PersonProps) {
   });
   return (
     <>
-      <h3>Passkeys of {displayName}</h3>
+      <h2>Passkeys of {displayName}</h2>
       {passkeys.isPending && <Loading lines={1} />}
       {passkeys.isError && <ErrorNote error={passkeys.error} onRetry={() => void passkeys.refetch()} />}
       {passkeys.data?.items.length === 0 && <p className="soft">No passkeys.</p>}
@@ -94,7 +94,7 @@ function Browsers({ admin, principalId, displayName }: PersonProps) {
   });
   return (
     <>
-      <h3>Browsers of {displayName}</h3>
+      <h2>Browsers of {displayName}</h2>
       {sessions.isPending && <Loading lines={1} />}
       {sessions.isError && <ErrorNote error={sessions.error} onRetry={() => void sessions.refetch()} />}
       {sessions.data?.items.length === 0 && <p className="soft">Not signed in.</p>}

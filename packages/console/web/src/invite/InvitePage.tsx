@@ -82,14 +82,31 @@ function Accept({ secret, invitation }: { secret: string; invitation: Invitation
   }
   return (
     <>
-      <h1>{isRecovery ? `Welcome back, ${displayName}` : `Join ${tenantName}`}</h1>
+      <h1>
+        {isRecovery ? 'Welcome back, ' : 'Join '}
+        <bdi>{isRecovery ? displayName : tenantName}</bdi>
+      </h1>
       <p>
         {isRecovery ? (
-          <>With this link you get access to {tenantName} again.</>
+          <>
+            With this link you get access to <bdi>{tenantName}</bdi> again.
+          </>
         ) : (
           <>
-            {invitedBy === '' ? 'You are invited' : `${invitedBy} invites you`} as {displayName}
-            {role !== null && `, with the role ${role}`}.
+            {invitedBy === '' ? (
+              'You are invited'
+            ) : (
+              <>
+                <bdi>{invitedBy}</bdi> invites you
+              </>
+            )}{' '}
+            as <bdi>{displayName}</bdi>
+            {role !== null && (
+              <>
+                , with the role <bdi>{role}</bdi>
+              </>
+            )}
+            .
           </>
         )}
       </p>
@@ -98,7 +115,9 @@ function Accept({ secret, invitation }: { secret: string; invitation: Invitation
         <p>Your other passkeys are removed, and your other browsers are signed out.</p>
       )}
       {account.isSuccess && (
-        <p role="note">This browser is already signed in. Accepting signs in {displayName} instead.</p>
+        <p role="note">
+          This browser is already signed in. Accepting signs in <bdi>{displayName}</bdi> instead.
+        </p>
       )}
       {problem === undefined ? (
         <form className="stack" onSubmit={onSubmit}>
