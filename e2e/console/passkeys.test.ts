@@ -235,7 +235,7 @@ describe('passkeys in the console', { skip: noBrowser }, () => {
     assert.deepEqual(complaints, []);
   });
 
-  test('adding a passkey after five minutes asks for the passkey, and continues then', async () => {
+  test('adding a passkey after five minutes requires the passkey, and continues then', async () => {
     const old = await invitePerson(world, 'Long Signed In');
     const profile = await newProfile();
     await accept(profile, old.link, 'Long Signed In');

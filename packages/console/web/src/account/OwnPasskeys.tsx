@@ -36,7 +36,7 @@ export function OwnPasskeys({ passkeys }: { passkeys: readonly Passkey[] }) {
         ))}
       </ul>
       {problem === undefined ? (
-        <form className="row" onSubmit={onSubmit}>
+        <form className={styles.add} onSubmit={onSubmit}>
           <label className={styles.field}>
             <span>Name of the new passkey</span>
             <input name="name" defaultValue={suggestPasskeyName()} maxLength={200} autoComplete="off" />
@@ -59,7 +59,11 @@ function Line({ passkey, isLast }: { passkey: Passkey; isLast: boolean }) {
   const change = useMutation({
     mutationFn: (fields: { act: 'rename' | 'remove'; name?: string }) =>
       withFreshSignIn(() => post<object>('passkeys', { id: passkey.id, ...fields })),
-    onSuccess: () => setOpen(undefined),
+    onSuccess: async () => {
+      setOpen(undefined);
+      // Without its passkey, this browser may be signed out.
+      await queries.invalidateQueries({ queryKey: ['me'] });
+    },
     onSettled: () => queries.invalidateQueries({ queryKey: ['account'] }),
   });
   function onSubmit(event: SubmitEvent<HTMLFormElement>) {

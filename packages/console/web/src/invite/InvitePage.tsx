@@ -56,7 +56,7 @@ function Opened({ secret }: { secret: string }) {
     return (
       <>
         <h1>This link is not valid</h1>
-        <p>It was used, has expired or was revoked. Ask the person who sent it for a new one.</p>
+        <p>It was used, has expired or was revoked. Request a new one from the person who sent it.</p>
         <ErrorNote error={invitation.error} onRetry={() => void invitation.refetch()} />
       </>
     );

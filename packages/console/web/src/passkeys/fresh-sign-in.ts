@@ -24,7 +24,7 @@ export function isSignInTooOld(error: unknown): boolean {
 }
 
 /**
- * Runs an action. If it is rejected because the sign-in is too old, the dialog asks for a passkey, and the action runs
+ * Runs an action. If it is rejected because the sign-in is too old, the dialog requires a passkey, and the action runs
  * once more.
  * @throws the error of the action, also if the person cancels
  */

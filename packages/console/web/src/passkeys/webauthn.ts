@@ -48,7 +48,7 @@ const problems: Readonly<Record<string, string>> = {
   NotAllowedError: 'No passkey was used: the request was cancelled or timed out.',
   InvalidStateError: 'This device already has a passkey of yours.',
   SecurityError:
-    'This address of the console is not the one for which passkeys are set up. Ask your operator for its address.',
+    'This address of the console is not the one for which passkeys are set up. Contact your operator.',
   NotSupportedError: 'This device has no suitable authenticator.',
   ConstraintError: 'This device cannot verify you by PIN, fingerprint or face.',
 };

@@ -19,7 +19,7 @@ const problems: Readonly<Record<string, string>> = {
   sign_in_over: 'Your session at the identity provider has ended. Sign in again.',
   invalid_token: 'Your sign-in has expired or was revoked. Sign in again.',
   invalid_invitation:
-    'This link was used, has expired or was revoked. Ask the person who sent it for a new one.',
+    'This link was used, has expired or was revoked. Request a new one from the person who sent it.',
   external_identity_conflict:
     'Your account at the identity provider already belongs to another person in Baton.',
   rate_limited: 'Too many attempts from your IP address. Try again in a few minutes.',

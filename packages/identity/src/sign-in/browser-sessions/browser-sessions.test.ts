@@ -306,7 +306,7 @@ test('the sessions of a person are listed for an administrator, without their se
 describe('the own sessions of a person', () => {
   const own = (action: string, body: object) => ask(identity, `/browser-sessions:${action}`, body);
 
-  test('are listed with the one that asks, and without secrets', async () => {
+  test('are listed with the presented one, and without secrets', async () => {
     const person = await makePerson(identity, tenantId);
     const { token, session } = await made(signInWith(identity, person.authenticator));
     const { status, body } = await own('list', { token });
@@ -351,7 +351,7 @@ describe('the own sessions of a person', () => {
     assert.equal((await own('list', { token: elsewhere.token })).status, 200);
   });
 
-  test('are all ended but the one that asks', async () => {
+  test('are all ended but the presented one', async () => {
     const person = await makePerson(identity, tenantId);
     const tokens = [];
     for (let n = 0; n < 3; n += 1) tokens.push((await signInWith(identity, person.authenticator)).body.token);
