@@ -1,5 +1,6 @@
 import { type BatonClient, BatonError, createClient, type IssuedToken } from '@baton/sdk';
 import { forgetPageKey, pageKey } from './page-key.ts';
+import { passkeyMessages } from './passkeys/messages.ts';
 import { setServerClock } from './server-clock.ts';
 
 /**
@@ -18,8 +19,11 @@ export async function post<Answer = IssuedToken>(
   });
   setServerClock(answer.headers.get('date'));
   const result = (await answer.json()) as Answer & { error?: { code: string; message: string } };
-  if (result.error !== undefined)
-    throw new BatonError({ ...result.error, code: result.error.code as never, status: answer.status });
+  if (result.error !== undefined) {
+    const { code, message } = result.error;
+    const described = passkeyMessages[code] ?? message;
+    throw new BatonError({ ...result.error, code: code as never, message: described, status: answer.status });
+  }
   return result;
 }
 

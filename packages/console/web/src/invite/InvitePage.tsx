@@ -1,6 +1,6 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { type SubmitEvent, useEffect, useState } from 'react';
-import { post, readAccount, signInProviders, signInThrough } from '../client.ts';
+import { isSignedOut, post, readAccount, signInProviders, signInThrough } from '../client.ts';
 import { Moment } from '../parts/Moment.tsx';
 import { ErrorNote, Loading } from '../parts/Notes.tsx';
 import { PasskeyProblemNote } from '../passkeys/PasskeyProblemNote.tsx';
@@ -52,12 +52,19 @@ function Opened({ secret }: { secret: string }) {
     refetchOnWindowFocus: false,
   });
   if (invitation.isPending) return <Loading />;
+  if (invitation.isError && !isSignedOut(invitation.error))
+    return (
+      <>
+        <h1>The invitation could not be loaded</h1>
+        <ErrorNote error={invitation.error} onRetry={() => void invitation.refetch()} />
+      </>
+    );
   if (invitation.isError)
     return (
       <>
         <h1>This link is not valid</h1>
         <p>It was used, has expired or was revoked. Request a new one from the person who sent it.</p>
-        <ErrorNote error={invitation.error} onRetry={() => void invitation.refetch()} />
+        <p className="mono">{invitation.error.code}</p>
       </>
     );
   return <Accept secret={secret} invitation={invitation.data} />;
