@@ -1,33 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { changePasskeys, changeSessions, readAccount } from './account/own-account.ts';
 import { acceptByProvider, acceptInvitation, signInByPasskey } from './account/passkey-sign-in.ts';
-import type { AddressRates } from './address-rates.ts';
-import type { BrowserSessions } from './browser-sessions.ts';
+import type { ConsoleContext } from './context.ts';
 import { readPageKey, readSealedSignIns, sessionCookieOf, signInCookieOf } from './cookies.ts';
-import type { ConsoleDemo } from './demo.ts';
-import { type ProviderSignIn, signInBounds } from './provider-sign-in.ts';
+import { signInBounds } from './provider-sign-in.ts';
 import { ConsoleRefusal } from './refusal.ts';
 import { readBody } from './request-body.ts';
 import { redirect, sendJson, toRefusal } from './responses.ts';
-import { hashKey, type Sessions } from './sessions.ts';
-import { publicToken, readSubject, type TokenExchange } from './token-exchange.ts';
+import { hashKey } from './sessions.ts';
+import { publicToken, readSubject } from './token-exchange.ts';
 
-/** The context of the console's own endpoints. */
-export interface ConsoleContext {
-  readonly sessions: Sessions;
-  readonly browsers: BrowserSessions;
-  readonly exchange: TokenExchange;
-  readonly providers: ProviderSignIn | undefined;
-  readonly demo: ConsoleDemo | undefined;
-  /** The start of a sign-in sends a request to identity, its end one to the provider. Both need no session. */
-  readonly rates: { readonly begin: AddressRates; readonly finish: AddressRates };
-  readonly countedAs: (req: IncomingMessage) => string;
-  /** The address for browsers that get a code. */
-  readonly browserUrl: string | undefined;
-  readonly isSecure: boolean;
-}
-
-export type Action = (context: ConsoleContext, req: IncomingMessage, res: ServerResponse) => Promise<void>;
+type Action = (context: ConsoleContext, req: IncomingMessage, res: ServerResponse) => Promise<void>;
 
 /** The console's own endpoints, all of them POST. */
 export const actions: Readonly<Record<string, Action>> = {

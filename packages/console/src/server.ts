@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Transport } from '@baton/sdk';
-import { actions, type ConsoleContext, finishProviderSignIn } from './actions.ts';
+import { actions, finishProviderSignIn } from './actions.ts';
 import { AddressRates } from './address-rates.ts';
 import { BrowserSessions } from './browser-sessions.ts';
 import { builtConsole } from './build.ts';
+import type { ConsoleContext } from './context.ts';
 import { callbackPath } from './cookies.ts';
 import type { ConsoleDemo } from './demo.ts';
 import { Files } from './files.ts';

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ConsoleContext } from '../actions.ts';
+import type { ConsoleContext } from '../context.ts';
 import { ConsoleRefusal } from '../refusal.ts';
 import { readBody } from '../request-body.ts';
 import { sendJson } from '../responses.ts';

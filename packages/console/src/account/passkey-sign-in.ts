@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ConsoleContext } from '../actions.ts';
+import type { ConsoleContext } from '../context.ts';
 import { readPageKey, sessionCookieOf } from '../cookies.ts';
 import type { ProviderGrant } from '../provider-sign-in.ts';
 import { ConsoleRefusal } from '../refusal.ts';

@@ -52,19 +52,20 @@ function Opened({ secret }: { secret: string }) {
     refetchOnWindowFocus: false,
   });
   if (invitation.isPending) return <Loading />;
-  if (invitation.isError && !isSignedOut(invitation.error))
+  const { error } = invitation;
+  if (error !== null && !isSignedOut(error))
     return (
       <>
         <h1>The invitation could not be loaded</h1>
-        <ErrorNote error={invitation.error} onRetry={() => void invitation.refetch()} />
+        <ErrorNote error={error} onRetry={() => void invitation.refetch()} />
       </>
     );
-  if (invitation.isError)
+  if (error !== null)
     return (
       <>
         <h1>This link is not valid</h1>
         <p>It was used, has expired or was revoked. Request a new one from the person who sent it.</p>
-        <p className="mono">{invitation.error.code}</p>
+        <p className="mono">{error.code}</p>
       </>
     );
   return <Accept secret={secret} invitation={invitation.data} />;
