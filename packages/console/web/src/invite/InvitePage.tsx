@@ -8,7 +8,7 @@ import { suggestPasskeyName } from '../passkeys/passkey-name.ts';
 import { createPasskey, passkeyProblem, publicIdentity } from '../passkeys/webauthn.ts';
 import styles from '../shell/sign-in.module.css';
 import { useTitle } from '../shell/title.ts';
-import { takeInvitation } from './invitation-secret.ts';
+import { forgetInvitation, takeInvitation } from './invitation-secret.ts';
 
 type Invitation = Awaited<ReturnType<typeof publicIdentity.invitations.read>>;
 
@@ -81,8 +81,11 @@ function Accept({ secret, invitation }: { secret: string; invitation: Invitation
       const options = await publicIdentity.invitations.getPasskeyOptions({ token: secret });
       await post<object>('invitation', { ...(await createPasskey(options)), invitation: secret, name });
     },
-    // A reload discards everything of the person who was signed in before.
-    onSuccess: () => location.replace('/'),
+    onSuccess: () => {
+      forgetInvitation();
+      // A reload discards everything of the person who was signed in before.
+      location.replace('/');
+    },
   });
   function onSubmit(event: SubmitEvent<HTMLFormElement>) {
     event.preventDefault();

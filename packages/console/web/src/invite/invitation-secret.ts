@@ -15,7 +15,7 @@ export function takeInvitation(): string | undefined {
   return kept;
 }
 
-/** Forgets the secret, for the tests of the page. */
+/** Forgets the secret, which can't be used again. */
 export function forgetInvitation(): void {
   kept = undefined;
 }

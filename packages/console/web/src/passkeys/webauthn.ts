@@ -29,7 +29,8 @@ export function passkeyProblem(): PasskeyProblem | undefined {
     return {
       message: 'Browsers accept no passkeys at an IP address. Open the console at its https address.',
     };
-  if (!globalThis.isSecureContext) return { message: 'Passkeys require https. Open the console at its https address.' };
+  if (!globalThis.isSecureContext)
+    return { message: 'Passkeys require https. Open the console at its https address.' };
   if (typeof PublicKeyCredential !== 'function')
     return { message: 'This browser does not support passkeys. Use a newer one.' };
   return undefined;
