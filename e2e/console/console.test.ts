@@ -33,7 +33,8 @@ describe('the console', { skip: noBrowser }, () => {
     const { page, complaints } = await openPage(browser);
     await page.goto(printedAddress);
     await page.getByRole('heading', { name: 'Work' }).waitFor();
-    assert.equal(page.url(), `${url}/`);
+    const local = url.replace('127.0.0.1', 'localhost');
+    assert.equal(page.url(), `${local}/`);
     const stored = await page.evaluate(
       'JSON.stringify([Object.keys({ ...localStorage, ...sessionStorage }), document.cookie])',
     );
@@ -46,10 +47,10 @@ describe('the console', { skip: noBrowser }, () => {
     const other = await openPage(browser);
     await other.page.goto(printedAddress);
     await other.page.getByText('code_invalid').waitFor();
-    assert.equal(other.page.url(), `${url}/sign-in`);
+    assert.equal(other.page.url(), `${local}/sign-in`);
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByRole('heading', { name: 'Sign in to Baton' }).waitFor();
-    await page.goto(`${url}/inbox`);
+    await page.goto(`${local}/inbox`);
     await page.getByRole('heading', { name: 'Sign in to Baton' }).waitFor();
     assert.deepEqual([...complaints, ...other.complaints], []);
   });

@@ -14,7 +14,6 @@ import { PeoplePage } from './people/PeoplePage.tsx';
 import { processesSearch } from './processes/processes-search.ts';
 import { meQuery, queries } from './queries.ts';
 import { Missing, Shell } from './shell/Shell.tsx';
-import { SignInPage } from './shell/SignInPage.tsx';
 import { TaskPage } from './task/TaskPage.tsx';
 import { WorkPage } from './work/WorkPage.tsx';
 import { workSearch } from './work/work-search.ts';
@@ -29,7 +28,11 @@ const strictly =
 
 const root = createRootRoute({ notFoundComponent: Missing });
 
-const signIn = createRoute({ getParentRoute: () => root, path: '/sign-in', component: SignInPage });
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: '/sign-in',
+  component: lazyRouteComponent(() => import('./shell/SignInPage.tsx'), 'SignInPage'),
+});
 
 const invite = createRoute({
   getParentRoute: () => root,

@@ -2,15 +2,13 @@ import { AlertDialog } from '@base-ui/react/alert-dialog';
 import { useMutation } from '@tanstack/react-query';
 import { ErrorNote } from '../parts/Notes.tsx';
 import dialog from '../shell/shell.module.css';
-import { useQuestion } from './fresh-sign-in.ts';
+import type { Question } from './fresh-sign-in.ts';
 import { PasskeyProblemNote } from './PasskeyProblemNote.tsx';
 import { confirmByPasskey, passkeyProblem } from './webauthn.ts';
 
 /** The dialog of `withFreshSignIn`. The shell shows it above every page. */
-export function FreshSignIn() {
-  const question = useQuestion();
-  const confirm = useMutation({ mutationFn: confirmByPasskey, onSuccess: () => question?.done(true) });
-  if (question === undefined) return null;
+export default function FreshSignIn({ question }: { question: Question }) {
+  const confirm = useMutation({ mutationFn: confirmByPasskey, onSuccess: () => question.done(true) });
   const problem = passkeyProblem();
   const close = () => {
     confirm.reset();

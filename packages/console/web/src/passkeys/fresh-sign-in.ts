@@ -3,7 +3,7 @@ import { BatonError } from '@baton/sdk';
 import { discardAccessToken } from '../client.ts';
 
 /** The question that is open, and how it ends. */
-interface Question {
+export interface Question {
   done(isConfirmed: boolean): void;
 }
 

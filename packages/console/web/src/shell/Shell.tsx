@@ -6,7 +6,7 @@ import { followOtherTabs, signOut } from '../client.ts';
 import { useLive } from '../live.ts';
 import { ErrorNote } from '../parts/Notes.tsx';
 import { Notices, notify } from '../parts/Notices.tsx';
-import { FreshSignIn } from '../passkeys/FreshSignIn.tsx';
+import { useQuestion } from '../passkeys/fresh-sign-in.ts';
 import { meQuery } from '../queries.ts';
 import { useKeepHolds } from '../task/use-holds.tsx';
 import { formatKeys, useActions } from './actions.ts';
@@ -18,6 +18,7 @@ import { usePageTitle, useTitle } from './title.ts';
 
 const loadPalette = () => import('./Palette.tsx');
 const Palette = lazy(loadPalette);
+const FreshSignIn = lazy(() => import('../passkeys/FreshSignIn.tsx'));
 const KeyHelp = lazy(() => import('./KeyHelp.tsx'));
 /** Preloaded after the page has rendered, so that input right after Ctrl K is not lost. */
 const preloadMs = 2_000;
@@ -31,6 +32,7 @@ export function Shell() {
   const [overlay, setOverlay] = useState<Overlay>();
   const live = useLive(me.data?.permissions.includes('events.read') ?? false);
   useKeepHolds(me.data);
+  const question = useQuestion();
   const queries = useQueryClient();
   const isAway = me.isError && me.data !== undefined;
   useEffect(() => {
@@ -129,11 +131,11 @@ export function Shell() {
       </main>
       {isAway && <ConnectionBanner error={me.error} />}
       <Notices />
-      <FreshSignIn />
       <Suspense>
         {typeof overlay === 'object' && (
           <Palette actions={actions} given={overlay.palette} onClose={() => setOverlay(undefined)} />
         )}
+        {question !== undefined && <FreshSignIn question={question} />}
         {overlay === 'help' && <KeyHelp actions={actions} onClose={() => setOverlay(undefined)} />}
       </Suspense>
     </div>
