@@ -7,10 +7,8 @@ import {
 } from '@tanstack/react-router';
 import { administrationSearch } from './administration/administration-search.ts';
 import { isSignedOut } from './client.ts';
-import { JournalPage } from './journal/JournalPage.tsx';
 import { journalSearch } from './journal/journal-search.ts';
 import { ErrorNote } from './parts/Notes.tsx';
-import { PeoplePage } from './people/PeoplePage.tsx';
 import { processesSearch } from './processes/processes-search.ts';
 import { meQuery, queries } from './queries.ts';
 import { Missing, Shell } from './shell/Shell.tsx';
@@ -82,11 +80,15 @@ const pages = [
     path: '/approvals/$id',
     component: lazyRouteComponent(() => import('./approval/ApprovalPage.tsx'), 'ApprovalPage'),
   }),
-  createRoute({ getParentRoute: () => shell, path: '/agents', component: PeoplePage }),
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/agents',
+    component: lazyRouteComponent(() => import('./people/PeoplePage.tsx'), 'PeoplePage'),
+  }),
   createRoute({
     getParentRoute: () => shell,
     path: '/journal',
-    component: JournalPage,
+    component: lazyRouteComponent(() => import('./journal/JournalPage.tsx'), 'JournalPage'),
     validateSearch: strictly(journalSearch),
   }),
   createRoute({

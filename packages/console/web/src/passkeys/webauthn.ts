@@ -1,9 +1,15 @@
-import { startAuthentication, startRegistration, WebAuthnError } from '@simplewebauthn/browser';
+import type {
+  PublicKeyCredentialCreationOptionsJSON,
+  PublicKeyCredentialRequestOptionsJSON,
+} from '@simplewebauthn/browser';
 import { BatonError, createClient } from '@baton/sdk';
 import { post } from '../client.ts';
 
 /** Identity's calls that need no sign-in. */
 export const publicIdentity = createClient({ url: location.origin }).identity;
+
+/** Loaded on use: the first page may load 200 kB. */
+const loadWebAuthn = () => import('@simplewebauthn/browser');
 
 /** The options of a call, and the `state` to send back. */
 interface Options {
@@ -57,8 +63,9 @@ const problems: Readonly<Record<string, string>> = {
 /** Like an error of a service, so that pages show it in the same way. */
 function deviceError(error: unknown): unknown {
   if (error instanceof BatonError) return error;
-  const { name } =
-    error instanceof WebAuthnError && error.cause instanceof Error ? error.cause : (error as Error);
+  // The library's errors have the browser's as their cause.
+  const { cause, name: ownName } = error as Error;
+  const name = cause instanceof Error ? cause.name : ownName;
   const message = problems[name] ?? 'The device reported an error. Try again.';
   return new BatonError({ code: 'passkey_not_used' as never, message, status: 0, cause: error });
 }
@@ -66,7 +73,8 @@ function deviceError(error: unknown): unknown {
 /** Creates a passkey in this device. @returns the body of a request: state and credential */
 export async function createPasskey({ publicKey, state }: Options) {
   try {
-    const optionsJSON = publicKey as unknown as Parameters<typeof startRegistration>[0]['optionsJSON'];
+    const { startRegistration } = await loadWebAuthn();
+    const optionsJSON = publicKey as unknown as PublicKeyCredentialCreationOptionsJSON;
     return { state, credential: JSON.stringify(await startRegistration({ optionsJSON })) };
   } catch (error) {
     throw deviceError(error);
@@ -77,7 +85,8 @@ export async function createPasskey({ publicKey, state }: Options) {
 async function askForPasskey() {
   const { publicKey, state } = await publicIdentity.passkeys.getSignInOptions();
   try {
-    const optionsJSON = publicKey as unknown as Parameters<typeof startAuthentication>[0]['optionsJSON'];
+    const { startAuthentication } = await loadWebAuthn();
+    const optionsJSON = publicKey as unknown as PublicKeyCredentialRequestOptionsJSON;
     return { state, credential: JSON.stringify(await startAuthentication({ optionsJSON })) };
   } catch (error) {
     throw deviceError(error);
