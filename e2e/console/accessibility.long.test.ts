@@ -57,6 +57,8 @@ describe('the accessibility of every page', { skip: noBrowser }, () => {
         `/approvals/${approvalId}`,
         '/?q=nothing+is+called+so',
         '/inbox/nowhere',
+        '/account',
+        '/invite',
         '/sign-in',
       ];
       for (const path of paths) {

@@ -33,7 +33,8 @@ describe('the console', { skip: noBrowser }, () => {
     const { page, complaints } = await openPage(browser);
     await page.goto(printedAddress);
     await page.getByRole('heading', { name: 'Work' }).waitFor();
-    assert.equal(page.url(), `${url}/`);
+    const local = url.replace('127.0.0.1', 'localhost');
+    assert.equal(page.url(), `${local}/`);
     const stored = await page.evaluate(
       'JSON.stringify([Object.keys({ ...localStorage, ...sessionStorage }), document.cookie])',
     );
@@ -46,10 +47,10 @@ describe('the console', { skip: noBrowser }, () => {
     const other = await openPage(browser);
     await other.page.goto(printedAddress);
     await other.page.getByText('code_invalid').waitFor();
-    assert.equal(other.page.url(), `${url}/sign-in`);
+    assert.equal(other.page.url(), `${local}/sign-in`);
     await page.getByRole('button', { name: 'Sign out' }).click();
     await page.getByRole('heading', { name: 'Sign in to Baton' }).waitFor();
-    await page.goto(`${url}/inbox`);
+    await page.goto(`${local}/inbox`);
     await page.getByRole('heading', { name: 'Sign in to Baton' }).waitFor();
     assert.deepEqual([...complaints, ...other.complaints], []);
   });
@@ -57,7 +58,8 @@ describe('the console', { skip: noBrowser }, () => {
   test('a personal access token signs in and opens the requested page; an invalid one is rejected with its code', async () => {
     const { page, complaints } = await openPage(browser);
     await page.goto(`${url}/journal?types=task.`);
-    const field = page.getByLabel('Or use a personal access token');
+    await page.getByText('Other ways to sign in').click();
+    const field = page.getByLabel('Personal access token');
     await field.fill('no-token');
     await field.press('Enter');
     await page.getByRole('alert').waitFor();
@@ -219,7 +221,8 @@ describe('the console', { skip: noBrowser }, () => {
     assert.equal(await page.getByPlaceholder('Add a comment …').inputValue(), 'Not sent yet');
     await page.unroute('**/api/v1/harness/context');
     await page.getByRole('link', { name: 'Sign in again' }).click();
-    await page.getByLabel('Or use a personal access token').fill(adminToken);
+    await page.getByText('Other ways to sign in').click();
+    await page.getByLabel('Personal access token').fill(adminToken);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Written to the end' }).waitFor();
     assert.equal(page.url(), `${url}/tasks/${task.publicId}`);

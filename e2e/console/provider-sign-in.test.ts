@@ -11,6 +11,7 @@ import { byDepth, isLongProof, longTest } from '@baton/testing/depth';
 import { assertAccessible, noBrowser, openPage, untilLoaded } from '../testing/browser.ts';
 import { type OwnConsole, startOwnConsole } from '../testing/console.ts';
 import { settled } from '../testing/console-pages.ts';
+import { invitePerson } from '../testing/passkeys.ts';
 
 // Sign-in with an identity provider (the package `oidc-provider`) in a real browser.
 
@@ -275,6 +276,52 @@ describe('signing in to the console through an identity provider', { skip: noBro
     await problem(second, 'identity_provider_not_found');
   });
 
+  test('an invited person signs in by a provider, and is in with the session of the invitation', async () => {
+    await identity.identityProviders.create(tenantId, {
+      key: 'unknown-to-the-console',
+      issuer: 'https://login.example',
+      audience: 'console',
+    });
+    const invited = await invitePerson(world, 'Invited Bob', { role: 'viewer' });
+    const open = async () => {
+      const watched = await openPage(world.browser);
+      await watched.page.goto(invited.link.replace('localhost', '127.0.0.1'));
+      return watched;
+    };
+    const { page, complaints } = await open();
+    await page.getByText('Invited Bob', { exact: true }).waitFor();
+    assert.equal(await page.getByRole('button', { name: /unknown-to-the-console/ }).count(), 0);
+    await page.getByRole('button', { name: 'Sign in with short' }).click();
+    await page.getByRole('heading', { name: 'Who are you?' }).waitFor();
+    const pending = await page.context().cookies();
+    assert.ok(
+      pending.every(({ value }) => !value.includes('iam_inv_')),
+      'the cookie is sealed',
+    );
+    assert.ok(!page.url().includes('iam_inv_'));
+    await choose(page, 'ada');
+    await page.getByRole('navigation').getByText('Invited Bob', { exact: true }).waitFor();
+    await page.goto(`${url}/account`);
+    await page.getByText('This browser', { exact: true }).waitFor();
+    const list = () => identity.principals.listBrowserSessions(tenantId, invited.iamPrincipalId);
+    assert.equal((await list()).items.length, 1);
+    await page.getByRole('button', { name: 'Sign out', exact: true }).click();
+    await page.getByRole('heading', { name: 'Sign in to Baton' }).waitFor();
+    assert.deepEqual((await list()).items, []);
+    // The link was used.
+    const again = await open();
+    await again.page.getByRole('heading', { name: 'This link is not valid' }).waitFor();
+    const late = await invitePerson(world, 'Revoked Meanwhile', { role: 'viewer' });
+    await again.page.goto('about:blank');
+    await again.page.goto(late.link.replace('localhost', '127.0.0.1'));
+    await again.page.getByRole('button', { name: 'Sign in with short' }).click();
+    await again.page.getByRole('heading', { name: 'Who are you?' }).waitFor();
+    await identity.invitations.revoke(tenantId, late.invitationId);
+    await choose(again.page, 'bob');
+    await problem(again.page, 'invalid_invitation');
+    assert.deepEqual([...complaints, ...again.complaints], []);
+  });
+
   test('other sites can neither start a sign-in nor choose its destination', async () => {
     const ask = (body: object, headers: Record<string, string> = {}) =>
       fetch(`${url}/console/provider-sign-in`, {
@@ -286,12 +333,20 @@ describe('signing in to the console through an identity provider', { skip: noBro
     assert.equal((await ask({ provider: 'corporate' }, { 'content-type': 'text/plain' })).status, 400);
     assert.equal((await ask({ provider: 'corporate' }, { 'baton-console-key': '' })).status, 400);
     assert.equal((await ask({ provider: 'unknown' })).status, 404);
-    const elsewhere = await fetch(`${url.replace('127.0.0.1', 'localhost')}/console/provider-sign-in`, {
+    const elsewhere = await fetch(`${url.replace('127.0.0.1', '[::1]')}/console/provider-sign-in`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ provider: 'corporate' }),
     });
     assert.equal(elsewhere.status, 409);
+    const local = url.replace('127.0.0.1', 'localhost');
+    const atLocalhost = await fetch(`${local}/console/provider-sign-in`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'baton-console-key': 'A'.repeat(43) },
+      body: JSON.stringify({ provider: 'corporate' }),
+    });
+    const begun = new URL(((await atLocalhost.json()) as { url: string }).url);
+    assert.equal(begun.searchParams.get('redirect_uri'), `${local}/console/callback`);
     const { page } = await begin('corporate', `/sign-in?next=${encodeURIComponent('/.//evil.example')}`);
     const asked = new URL(page.url());
     assert.notEqual(asked.origin, url);

@@ -24,7 +24,21 @@ const policy =
   "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'";
 
 /** Pages without user input: the state of the system, and responses of a memory service. */
-const withoutTexts = new Set(['/system', '/knowledge']);
+const withoutTexts = new Set(['/system', '/knowledge', '/account']);
+/** The console's own endpoints. */
+const consoleCalls = [
+  'token',
+  'sign-out',
+  'codes',
+  'sign-in',
+  'providers',
+  'provider-sign-in',
+  'passkey-sign-in',
+  'invitation',
+  'account',
+  'passkeys',
+  'sessions',
+];
 /** The number of linked pages that are checked. */
 const linkedPagesMax = byDepth(3, 40);
 
@@ -43,6 +57,8 @@ describe('the security of the console', { skip: noBrowser }, () => {
     ...pagesOfConsole.map(({ path }) => path),
     '/?view=board',
     `/tasks/${written.publicId}`,
+    '/account',
+    '/invite',
     '/sign-in',
   ];
 
@@ -114,7 +130,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
       await page.getByRole('navigation', { name: 'Pages' }).waitFor();
       // The URL with the code was requested once; it must not be stored.
       for (const address of addresses) if (address.endsWith(`#code=${code}`)) addresses.delete(address);
-      for (const path of paths().slice(0, -1)) {
+      for (const path of paths().slice(0, -2)) {
         await page.goto(world.url + path);
         await settled(page);
         if (path === '/administration') await enterAdminSecret(page, world.adminSecret);
@@ -168,7 +184,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
         if (answer.url().startsWith(world.url)) answers.push([answer.url(), answer.status()]);
       });
       await other.goto(`${origin}/`);
-      for (const path of ['token', 'sign-out', 'codes', 'sign-in', 'providers', 'provider-sign-in'])
+      for (const path of consoleCalls)
         for (const [mode, type] of [
           ['cors', 'application/json'],
           ['cors', 'text/plain'],
@@ -350,7 +366,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
     for (const host of ['rebound.example', `rebound.example:${port}`, `127.0.0.1.rebound.example:${port}`]) {
       for (const path of [...paths(), '/api/v1/harness/context', '/iam/api/v1/tenants'])
         assert.equal(await statusAt(host, path), 421, `${host} ${path}`);
-      for (const path of ['token', 'sign-in', 'sign-out', 'codes', 'providers', 'provider-sign-in'])
+      for (const path of consoleCalls)
         assert.equal(await statusAt(host, `/console/${path}`, 'POST'), 421, `${host} ${path}`);
     }
     const browser = await startBrowser(['--host-resolver-rules=MAP rebound.example 127.0.0.1']);
@@ -374,7 +390,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
       void dialog.dismiss();
     });
     const linked: string[] = [];
-    for (const path of paths().slice(0, -1)) {
+    for (const path of paths().slice(0, -2)) {
       await visit(watched, path);
       if (path === '/administration') await enterAdminSecret(watched.page, world.adminSecret);
       if (!withoutTexts.has(path)) await showsHostileText(watched.page, path);

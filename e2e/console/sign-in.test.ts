@@ -78,10 +78,27 @@ describe('signing in to the console', () => {
 
   test("without the key of the page that signed in, its cookie can't open, change or end a session", async () => {
     const own = await signIn();
-    const calls = ['token', 'sign-out', 'demo', 'sign-in', 'provider-sign-in'];
+    const calls = [
+      'token',
+      'sign-out',
+      'demo',
+      'sign-in',
+      'provider-sign-in',
+      'passkey-sign-in',
+      'invitation',
+      'account',
+      'passkeys',
+      'sessions',
+    ];
     for (const key of ['', 'short', 'p'.repeat(44)])
       for (const call of calls) {
-        const body = { demo: { act: 'state' }, 'sign-in': { token: adminToken } }[call] ?? {};
+        const body =
+          {
+            demo: { act: 'state' },
+            'sign-in': { token: adminToken },
+            passkeys: { act: 'options' },
+            sessions: { act: 'end-others' },
+          }[call] ?? {};
         const answer = await post(`/console/${call}`, body, { ...own, 'baton-console-key': key });
         // This Baton has no identity providers.
         const expected =
@@ -95,6 +112,43 @@ describe('signing in to the console', () => {
     for (const body of [{}, { everywhere: 'yes' }])
       assert.equal((await post('/console/sign-out', body, other)).status, 200);
     assert.equal((await post('/console/token', {}, own)).status, 200);
+  });
+
+  test('a sign-in by a token has no passkeys and no sessions, and accepts no other acts', async () => {
+    const own = await signIn();
+    assert.deepEqual((await post('/console/account', {}, own)).body, { signedInBy: 'token' });
+    for (const [path, body, status, code] of [
+      ['passkeys', { act: 'options' }, 409, 'browser_session_required'],
+      ['passkeys', { act: 'remove', id: 'x' }, 409, 'browser_session_required'],
+      ['sessions', { act: 'end-others' }, 409, 'browser_session_required'],
+      ['passkeys', { act: 'toString' }, 400, 'invalid_request'],
+      ['passkeys', {}, 400, 'invalid_request'],
+      ['sessions', { act: 'list' }, 400, 'invalid_request'],
+      ['passkey-sign-in', { state: 'x' }, 400, 'invalid_request'],
+      ['passkey-sign-in', { state: 'x', credential: '[]' }, 400, 'invalid_request'],
+      ['passkey-sign-in', { credential: '{}' }, 400, 'invalid_request'],
+      ['passkey-sign-in', { state: 'x', credential: '{}', more: 'x' }, 400, 'invalid_request'],
+      ['invitation', { invitation: 'x', state: 'x', credential: '{}' }, 400, 'invalid_request'],
+    ] as const)
+      assert.deepEqual(outcome(await post(`/console/${path}`, body, own)), [status, code], path);
+    for (const [path, body] of [
+      ['account', {}],
+      ['passkeys', { act: 'options' }],
+      ['sessions', { act: 'end-others' }],
+      ['passkey-sign-in', { state: 'x', credential: '{}', confirm: 'yes' }],
+    ] as const)
+      assert.deepEqual(outcome(await post(`/console/${path}`, body)), [401, 'signed_out'], path);
+    // Identity rejects what has the form of a passkey.
+    const credential = JSON.stringify({
+      id: 'AAAA',
+      rawId: 'AAAA',
+      type: 'public-key',
+      response: { clientDataJSON: 'e30', authenticatorData: 'AAAA', signature: 'AAAA', userHandle: 'AAAA' },
+    });
+    const wrong = await post('/console/passkey-sign-in', { state: 'x', credential }, own);
+    assert.deepEqual(outcome(wrong), [401, 'invalid_passkey']);
+    assert.equal(wrong.headers['set-cookie'], undefined);
+    assert.equal((await post('/console/token', {}, own)).status, 200, 'the session stays');
   });
 
   test('cookies that another port has planted hide no session', async () => {

@@ -36,6 +36,8 @@ export function addConsole(program: Command, context: CommandContext): void {
 interface CodeAnswer {
   readonly status: number;
   readonly code?: string;
+  /** The console's own address for browsers. */
+  readonly url?: string;
   readonly error?: { readonly message?: string };
 }
 
@@ -54,11 +56,19 @@ async function newCode(baseUrl: string, token: string): Promise<CodeAnswer> {
   }
 }
 
-function signInUrl(baseUrl: string, { status, code, error }: CodeAnswer): string {
-  if (status === 201 && code !== undefined) return `${baseUrl}/sign-in#code=${code}`;
+function signInUrl(baseUrl: string, { status, code, url, error }: CodeAnswer): string {
+  if (status === 201 && code !== undefined) return `${browserUrl(baseUrl, url)}/sign-in#code=${code}`;
   if (status === 404)
     throw new PlainError(
       `${baseUrl} serves no console: where the services run apart, ${invocation()} console serve does, at an address of its own.`,
     );
   throw new PlainError(error?.message ?? `The console returned ${status}.`);
+}
+
+/** Browsers accept passkeys at localhost, not at an IP address. Elsewhere, this program's own address is the right one. */
+function browserUrl(baseUrl: string, told: string | undefined): string {
+  const { protocol, hostname, port } = new URL(baseUrl);
+  const isLoopback = /^(127(\.\d+){3}|\[::1\])$/.test(hostname);
+  const local = `${protocol}//localhost${port === '' ? '' : `:${port}`}`;
+  return isLoopback && told === local ? local : baseUrl;
 }

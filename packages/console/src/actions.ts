@@ -1,30 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressRates } from './address-rates.ts';
-import type { BrowserSessions } from './browser-sessions.ts';
+import { changePasskeys, changeSessions, readAccount } from './account/own-account.ts';
+import { acceptByProvider, acceptInvitation, signInByPasskey } from './account/passkey-sign-in.ts';
+import type { ConsoleContext } from './context.ts';
 import { readPageKey, readSealedSignIns, sessionCookieOf, signInCookieOf } from './cookies.ts';
-import type { ConsoleDemo } from './demo.ts';
-import { type ProviderSignIn, signInBounds } from './provider-sign-in.ts';
+import { signInBounds } from './provider-sign-in.ts';
 import { ConsoleRefusal } from './refusal.ts';
 import { readBody } from './request-body.ts';
 import { redirect, sendJson, toRefusal } from './responses.ts';
-import { hashKey, type Sessions } from './sessions.ts';
-import { publicToken, readSubject, type TokenExchange } from './token-exchange.ts';
-
-/** The context of the console's own endpoints. */
-export interface ConsoleContext {
-  readonly sessions: Sessions;
-  readonly browsers: BrowserSessions;
-  readonly exchange: TokenExchange;
-  readonly providers: ProviderSignIn | undefined;
-  readonly demo: ConsoleDemo | undefined;
-  /**
-   * Starting a sign-in sends a request to identity, and finishing it sends one to the provider. Neither needs a
-   * session.
-   */
-  readonly rates: { readonly begin: AddressRates; readonly finish: AddressRates };
-  readonly countedAs: (req: IncomingMessage) => string;
-  readonly isSecure: boolean;
-}
+import { hashKey } from './sessions.ts';
+import { publicToken, readSubject } from './token-exchange.ts';
 
 type Action = (context: ConsoleContext, req: IncomingMessage, res: ServerResponse) => Promise<void>;
 
@@ -37,6 +21,11 @@ export const actions: Readonly<Record<string, Action>> = {
   '/console/providers': listProviders,
   '/console/provider-sign-in': beginProviderSignIn,
   '/console/codes': createCode,
+  '/console/passkey-sign-in': signInByPasskey,
+  '/console/invitation': acceptInvitation,
+  '/console/account': readAccount,
+  '/console/passkeys': changePasskeys,
+  '/console/sessions': changeSessions,
 };
 
 async function signIn(
@@ -58,7 +47,7 @@ async function signIn(
       throw new ConsoleRefusal(409, 'signed_in_as_other', 'This browser is signed in as somebody else.');
     if (sessions.takeCode(code) === undefined) throw invalidCode();
   }
-  browsers.closeEarlier(req);
+  await browsers.closeEarlier(req);
   const key = sessions.open({ token }, subject, pageKeyHash);
   sendJson(res, 200, publicToken(issued), { 'set-cookie': sessionCookieOf(key, isSecure) });
 }
@@ -92,14 +81,24 @@ async function controlDemo(
 }
 
 async function signOut(
-  { sessions, browsers, isSecure }: ConsoleContext,
+  { sessions, browsers, exchange, isSecure }: ConsoleContext,
   req: IncomingMessage,
   res: ServerResponse,
 ): Promise<void> {
   const { everywhere } = await readBody(req, ['everywhere']);
-  const key = browsers.find(req)?.key;
-  if (key !== undefined && everywhere !== undefined) sessions.closeAllOf(key);
-  if (key !== undefined) sessions.close(key);
+  const { key, session } = browsers.find(req) ?? {};
+  if (key !== undefined && everywhere !== undefined) {
+    sessions.closeOthersOf(key);
+    const token = session?.secret;
+    // Otherwise the person would believe that the other browsers are signed out.
+    if (token !== undefined)
+      await exchange
+        .run(req, ({ browserSessions }) => browserSessions.revokeOther({ token, reason: 'logout' }))
+        .catch((error: unknown) => {
+          if (toRefusal(error).status !== 401) throw error;
+        });
+  }
+  if (key !== undefined) await browsers.close(req, key, 'logout');
   sendJson(res, 200, {}, { 'set-cookie': `${sessionCookieOf('', isSecure)}; Max-Age=0` });
 }
 
@@ -113,7 +112,7 @@ async function beginProviderSignIn(
   req: IncomingMessage,
   res: ServerResponse,
 ): Promise<void> {
-  const { provider, next = '/' } = await readBody(req, ['provider', 'next']);
+  const { provider, next = '/', invitation } = await readBody(req, ['provider', 'next', 'invitation']);
   if (providers === undefined || provider === undefined)
     throw new ConsoleRefusal(
       404,
@@ -121,7 +120,8 @@ async function beginProviderSignIn(
       '`provider` must be the key of an identity provider.',
     );
   // The cookie belongs to one host. On another one, the browser would come back without it.
-  if (req.headers.host !== new URL(providers.origin).host)
+  const redirectUri = providers.redirectUriAt(req.headers.host);
+  if (redirectUri === undefined)
     throw new ConsoleRefusal(
       409,
       'wrong_address',
@@ -129,17 +129,23 @@ async function beginProviderSignIn(
     );
   const pageKeyHash = hashKey(readPageKey(req));
   if (!rates.begin.take(countedAs(req))) throw rateLimited();
-  const { url, browser } = await providers.begin(provider, next, pageKeyHash, browsers.find(req)?.key);
+  const from = { redirectUri, invitation, session: browsers.find(req)?.key };
+  const { url, browser } = await providers.begin(provider, next, pageKeyHash, from);
   const cookie = `${signInCookieOf(browser, isSecure)}; Max-Age=${signInBounds.lastsMsMax / 1000}`;
   sendJson(res, 200, { url }, { 'set-cookie': cookie });
 }
 
-async function createCode({ sessions, exchange }: ConsoleContext, req: IncomingMessage, res: ServerResponse) {
+async function createCode(
+  { sessions, exchange, browserUrl }: ConsoleContext,
+  req: IncomingMessage,
+  res: ServerResponse,
+) {
   const { token } = await readBody(req, ['token']);
   if (token === undefined)
     throw new ConsoleRefusal(400, 'invalid_request', 'Send a personal access token: {"token": "..."}.');
   const subject = readSubject(await exchange.exchangeToken(req, token));
-  sendJson(res, 201, { code: sessions.newCode({ token }, subject), expiresIn: 60 });
+  const code = sessions.newCode({ token }, subject);
+  sendJson(res, 201, { code, expiresIn: 60, ...(browserUrl !== undefined && { url: browserUrl }) });
 }
 
 /**
@@ -156,7 +162,7 @@ export async function finishProviderSignIn(
     if (providers === undefined)
       throw new ConsoleRefusal(404, 'not_found', 'This console has no identity providers.');
     if (!rates.finish.take(countedAs(req))) throw rateLimited();
-    const { grant, next, pageKeyHash, session } = await providers.finish(
+    const { grant, next, pageKeyHash, session, invitation } = await providers.finish(
       {
         state: answer.get('state') ?? '',
         code: answer.get('code') ?? undefined,
@@ -165,11 +171,14 @@ export async function finishProviderSignIn(
       },
       readSealedSignIns(req),
     );
-    const subject = readSubject(await exchange.exchangeGrant(req, grant));
+    const { subject, ...signedIn } =
+      invitation === undefined
+        ? { grant, subject: readSubject(await exchange.exchangeGrant(req, grant)) }
+        : await acceptByProvider(exchange, req, invitation, grant);
     // A redirect from another site does not carry the session cookie, so the sealed sign-in contains the session.
-    if (session !== undefined) sessions.close(session);
-    browsers.closeEarlier(req);
-    const key = sessions.open({ grant }, subject, pageKeyHash);
+    if (session !== undefined) await browsers.close(req, session, 'replaced');
+    await browsers.closeEarlier(req);
+    const key = sessions.open(signedIn, subject, pageKeyHash);
     redirect(res, next, [sessionCookieOf(key, isSecure), deleteSignIn]);
   } catch (error) {
     const { code } = toRefusal(error);

@@ -4,7 +4,7 @@ import { readPageKey, readSessionKeys } from './cookies.ts';
 import { ConsoleRefusal } from './refusal.ts';
 import { toRefusal } from './responses.ts';
 import type { Sessions } from './sessions.ts';
-import { publicToken, readSubject, type TokenExchange } from './token-exchange.ts';
+import { type Identity, publicToken, readSubject, type TokenExchange } from './token-exchange.ts';
 
 /** Finds and ends the sessions of the browser that sends a request. */
 export class BrowserSessions {
@@ -31,8 +31,20 @@ export class BrowserSessions {
   }
 
   /** Closes the browser's earlier sessions: once a new sign-in has replaced their cookie, nobody could end them. */
-  closeEarlier(req: IncomingMessage): void {
-    for (const key of readSessionKeys(req)) this.#sessions.close(key);
+  async closeEarlier(req: IncomingMessage): Promise<void> {
+    await Promise.all(readSessionKeys(req).map((key) => this.close(req, key, 'replaced')));
+  }
+
+  /**
+   * Closes a session, and ends it at identity. If identity doesn't respond, the session is closed nevertheless: nobody
+   * holds its secret any longer.
+   */
+  async close(req: IncomingMessage, key: string, reason: 'logout' | 'replaced'): Promise<void> {
+    const token = this.#sessions.close(key)?.secret;
+    if (token === undefined) return;
+    await this.#exchange
+      .run(req, ({ browserSessions }) => browserSessions.endOwn({ token, reason }))
+      .catch(() => undefined);
   }
 
   /** Whether this page has somebody else's session. */
@@ -47,20 +59,64 @@ export class BrowserSessions {
    * @throws ConsoleRefusal if there is no session, or its credential has ended
    */
   async issueToken(req: IncomingMessage): Promise<IssuedToken & { person: string }> {
-    const { key, session } = this.find(req) ?? {};
-    if (key === undefined || session === undefined)
-      throw new ConsoleRefusal(401, 'signed_out', 'This browser is not signed in.');
-    try {
-      const issued = await (session.grant === undefined
+    const { key, session } = this.require(req);
+    const issued = await this.#orClose(key, () => {
+      if (session.secret !== undefined) return this.#exchange.exchangeSession(req, session.secret);
+      return session.grant === undefined
         ? this.#exchange.exchangeToken(req, session.token)
-        : this.#exchange.exchangeGrant(req, session.grant));
-      return { ...publicToken(issued), person: readSubject(issued, session.subject) };
+        : this.#exchange.exchangeGrant(req, session.grant);
+    });
+    return { ...publicToken(issued), person: readSubject(issued, session.subject) };
+  }
+
+  /** @throws ConsoleRefusal 401 if this page has no session */
+  require(req: IncomingMessage) {
+    const found = this.find(req);
+    if (found === undefined) throw new ConsoleRefusal(401, 'signed_out', 'This browser is not signed in.');
+    return found;
+  }
+
+  /**
+   * Calls identity with the secret of the browser's session.
+   * @throws ConsoleRefusal 409 `browser_session_required` for a sign-in by a token or a provider; 401 if the session
+   * has ended
+   */
+  async asPerson<Answer>(
+    req: IncomingMessage,
+    call: (identity: Identity, secret: string) => Promise<Answer>,
+  ): Promise<Answer> {
+    const { key, session } = this.require(req);
+    const { secret } = session;
+    if (secret === undefined)
+      throw new ConsoleRefusal(409, 'browser_session_required', 'Sign in with a passkey to do this.');
+    return this.#orClose(key, () => this.#exchange.run(req, (identity) => call(identity, secret)));
+  }
+
+  /** Closes the session if its credential is rejected. */
+  async #orClose<Answer>(key: string, call: () => Promise<Answer>): Promise<Answer> {
+    try {
+      return await call();
     } catch (error) {
       const { status, code, message } = toRefusal(error);
-      if (status === 429 || status >= 500) throw error;
+      if (status === 429 || status >= 500 || isOfRequest(code)) throw error;
       // The token has expired, or the provider or the identity service no longer accepts this person.
       this.#sessions.close(key);
       throw new ConsoleRefusal(401, code, message);
     }
   }
+}
+
+/** Errors of a request by a valid session. */
+function isOfRequest(code: string): boolean {
+  return [
+    'authentication_context_expired',
+    'browser_session_not_found',
+    'invalid_request',
+    'last_passkey',
+    'passkey_exists',
+    'passkey_not_found',
+    'passkey_rejected',
+    'too_many_passkeys',
+    'validation_error',
+  ].includes(code);
 }

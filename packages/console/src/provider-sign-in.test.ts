@@ -76,13 +76,18 @@ test('a sign-in expires after ten minutes, and is valid once, even if it fails',
 test('of two concurrent callbacks of a sign-in one finishes it, with the page and the session that started it', async () => {
   let nonce = '';
   const signIn = signInWith(discovery, () => ({ status: 200, json: { id_token: idToken({ nonce }) } }));
-  const { url, browser } = await signIn.begin('corporate', '/inbox', page, 'key-of-the-session');
+  const { url, browser } = await signIn.begin('corporate', '/inbox', page, { session: 'key-of-the-session' });
   nonce = new URL(url).searchParams.get('nonce') as string;
   const finish = () => signIn.finish(callbackWith(stateIn(url)), [browser]);
   const [first, second] = await Promise.allSettled([finish(), finish()]);
   assert.ok(first.status === 'fulfilled' && second.status === 'rejected');
   const { grant, ...rest } = first.value;
-  assert.deepEqual(rest, { next: '/inbox', pageKeyHash: page, session: 'key-of-the-session' });
+  assert.deepEqual(rest, {
+    next: '/inbox',
+    pageKeyHash: page,
+    session: 'key-of-the-session',
+    invitation: undefined,
+  });
   assert.equal(grant.provider, 'corporate');
   assert.ok(refusedWith('sign_in_expired')(second.reason));
 });
@@ -124,7 +129,7 @@ test('a pending sign-in can be finished regardless of the number of other sign-i
 
 test('a sealed sign-in reveals nothing, and opens only unchanged and with its own state', async () => {
   const signIn = signInWith(discovery, () => ({ status: 400, json: undefined }));
-  const one = await signIn.begin('corporate', '/tasks?q=private', page, 'key-of-the-session');
+  const one = await signIn.begin('corporate', '/tasks?q=private', page, { session: 'key-of-the-session' });
   assert.match(one.browser, /^[\w-]{100,3800}$/);
   assert.doesNotMatch(Buffer.from(one.browser, 'base64url').toString('latin1'), /private|session|corporate/);
   const cases: [name: string, change: (text: string) => string][] = [

@@ -15,6 +15,8 @@ export interface ProviderSignInOptions {
   readonly tenantId: string;
   /** The redirect URI registered at the providers. */
   readonly redirectUri: string;
+  /** Those of other addresses of the console, which a provider accepts if they are registered, too. */
+  readonly otherRedirectUris?: readonly string[];
   /** The keys of the enabled providers, each with the console's client secret, if any. */
   readonly providers: ReadonlyMap<string, ProviderSecret | undefined>;
   /** Reads a provider from identity. @throws if it does not exist */
@@ -75,9 +77,15 @@ export class ProviderSignIn {
     return this.#options.tenantId;
   }
 
-  /** The origin to which the sign-in cookie belongs. */
+  /** The address at which the providers know the console. */
   get origin(): string {
     return new URL(this.#options.redirectUri).origin;
+  }
+
+  /** @returns the redirect URI of a host, to which the sign-in cookie belongs; undefined for a foreign host */
+  redirectUriAt(host: string | undefined): string | undefined {
+    const { redirectUri, otherRedirectUris = [] } = this.#options;
+    return [redirectUri, ...otherRedirectUris].find((uri) => new URL(uri).host === host);
   }
 
   /**
@@ -85,7 +93,8 @@ export class ProviderSignIn {
    * @param next the console path to open afterwards
    * @param pageKeyHash of the page that starts it. The session is bound to that page's storage, whichever browser
    * returns.
-   * @param session the key of the browser's current session
+   * @param from the redirect URI of the browser, the key of its current session, and the secret of the invitation that
+   * the sign-in accepts, if any
    * @returns the provider's URL, and the value of the browser's cookie, which is required to finish
    * @throws ConsoleRefusal
    */
@@ -93,9 +102,10 @@ export class ProviderSignIn {
     provider: string,
     next: string,
     pageKeyHash: string,
-    session?: string,
+    from: Partial<Pick<BegunSignIn, 'redirectUri' | 'session' | 'invitation'>> = {},
   ): Promise<{ url: string; browser: string }> {
-    const { providers, read, redirectUri } = this.#options;
+    const { providers, read } = this.#options;
+    const { redirectUri = this.#options.redirectUri, session, invitation } = from;
     const registered = providers.has(provider) ? await read(provider).catch(() => undefined) : undefined;
     if (registered?.status !== 'active')
       throw new ConsoleRefusal(
@@ -108,7 +118,16 @@ export class ProviderSignIn {
     this.#secretFor(provider, endpoints);
     const [nonce, verifier] = [newKey(), newKey()];
     const state = this.#seals.newState(this.#now() + signInBounds.lastsMsMax);
-    const begun = { provider, clientId: registered.audience, nonce, verifier, pageKeyHash, session };
+    const begun = {
+      provider,
+      clientId: registered.audience,
+      nonce,
+      verifier,
+      pageKeyHash,
+      session,
+      redirectUri,
+      invitation,
+    };
     const browser =
       this.#seals.seal({ ...begun, next: localPath(next) }, state) ??
       // If the client ID is long, `next` may not fit. The sign-in then ends at the start page.
@@ -143,7 +162,9 @@ export class ProviderSignIn {
   async finish(
     { state, code, issuer, error }: ProviderAnswer,
     browser: readonly string[],
-  ): Promise<{ grant: ProviderGrant } & Pick<BegunSignIn, 'next' | 'pageKeyHash' | 'session'>> {
+  ): Promise<
+    { grant: ProviderGrant } & Pick<BegunSignIn, 'next' | 'pageKeyHash' | 'session' | 'invitation'>
+  > {
     const begun = this.#takeBegun(state, browser);
     const endpoints = await this.#endpoints.again(begun.provider);
     if (endpoints === undefined) throw new Error('a sign-in was started without resolving its provider');
@@ -154,15 +175,21 @@ export class ProviderSignIn {
     const tokens = await this.#requestTokens(begun, endpoints, {
       grant_type: 'authorization_code',
       code,
-      redirect_uri: this.#options.redirectUri,
+      redirect_uri: begun.redirectUri,
       code_verifier: begun.verifier,
     });
     if (readClaims(tokens.idToken).nonce !== begun.nonce)
       throw new ConsoleRefusal(401, 'invalid_nonce', 'The ID token belongs to another sign-in.');
     const renew = (refreshToken: string) =>
       this.#requestTokens(begun, endpoints, { grant_type: 'refresh_token', refresh_token: refreshToken });
-    const { next, pageKeyHash, session } = begun;
-    return { grant: new ProviderGrant(begun.provider, tokens, renew), next, pageKeyHash, session };
+    const { next, pageKeyHash, session, invitation } = begun;
+    return {
+      grant: new ProviderGrant(begun.provider, tokens, renew),
+      next,
+      pageKeyHash,
+      session,
+      invitation,
+    };
   }
 
   /**

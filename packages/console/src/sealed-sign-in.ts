@@ -13,6 +13,10 @@ export interface BegunSignIn {
   readonly pageKeyHash: string;
   /** The key of the browser's current session. */
   readonly session: string | undefined;
+  /** The redirect URI of the address at which the browser has opened the console. */
+  readonly redirectUri: string;
+  /** The secret of the invitation that this sign-in accepts. */
+  readonly invitation: string | undefined;
 }
 
 const algorithm = 'aes-256-gcm';

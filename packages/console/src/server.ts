@@ -1,9 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Transport } from '@baton/sdk';
-import { actions, type ConsoleContext, finishProviderSignIn } from './actions.ts';
+import { actions, finishProviderSignIn } from './actions.ts';
 import { AddressRates } from './address-rates.ts';
 import { BrowserSessions } from './browser-sessions.ts';
 import { builtConsole } from './build.ts';
+import type { ConsoleContext } from './context.ts';
 import { callbackPath } from './cookies.ts';
 import type { ConsoleDemo } from './demo.ts';
 import { Files } from './files.ts';
@@ -23,6 +24,8 @@ export interface ConsoleOptions {
    * Sends identity requests on behalf of a browser, so that rate limits count that browser. Defaults to the network.
    */
   readonly transport?: (req: IncomingMessage) => Transport;
+  /** The address of the console for browsers, if it is not the one at which their requests arrive. */
+  readonly browserUrl?: string;
   /** The key by which browsers without a session are rate-limited: their address, or their IPv6 network. */
   readonly countedAs: (req: IncomingMessage) => string;
   /** The tenant's identity providers for sign-in. */
@@ -49,6 +52,8 @@ const ofThisProcess = 'this process';
 /** First segments of the paths that are pages of the console, besides `/`. */
 const pages = new Set([
   'sign-in',
+  'invite',
+  'account',
   'tasks',
   'inbox',
   'approvals',
@@ -93,6 +98,7 @@ function createContext({
   countedAs,
   signIn,
   demo,
+  browserUrl,
   isSecure,
 }: ConsoleOptions): ConsoleContext {
   const sessions = new Sessions();
@@ -105,6 +111,7 @@ function createContext({
     demo,
     rates: { begin: new AddressRates(), finish: new AddressRates() },
     countedAs,
+    browserUrl,
     isSecure,
   };
 }

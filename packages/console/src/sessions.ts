@@ -5,10 +5,24 @@ import type { ProviderGrant } from './provider-sign-in.ts';
 interface ByToken {
   readonly token: string;
   readonly grant?: undefined;
+  readonly secret?: undefined;
+}
+
+interface ByGrant {
+  readonly grant: ProviderGrant;
+  readonly token?: undefined;
+  readonly secret?: undefined;
+}
+
+/** A sign-in by a passkey or an invitation, with the secret of its browser session at identity. */
+interface BySecret {
+  readonly secret: string;
+  readonly token?: undefined;
+  readonly grant?: undefined;
 }
 
 /** The credential of a sign-in, kept on the server so that no page holds it. */
-type SignedIn = ByToken | { readonly grant: ProviderGrant; readonly token?: undefined };
+export type SignedIn = ByToken | ByGrant | BySecret;
 
 type Session = SignedIn & {
   /** Identifies the person, so that all their sessions can be ended. */
@@ -106,16 +120,21 @@ export class Sessions {
     return session;
   }
 
-  close(key: string): void {
-    this.#sessions.delete(hashKey(key));
+  /** @returns the credential of the session, which may have to be revoked; undefined if there was none */
+  close(key: string): SignedIn | undefined {
+    const hash = hashKey(key);
+    const session = this.#sessions.get(hash);
+    this.#sessions.delete(hash);
+    return session;
   }
 
-  /** Ends every session of this session's owner. */
-  closeAllOf(key: string): void {
-    const subject = this.#sessions.get(hashKey(key))?.subject;
+  /** Ends every other session of this session's owner. */
+  closeOthersOf(key: string): void {
+    const own = hashKey(key);
+    const subject = this.#sessions.get(own)?.subject;
     if (subject === undefined) return;
     for (const [hash, session] of this.#sessions)
-      if (session.subject === subject) this.#sessions.delete(hash);
+      if (session.subject === subject && hash !== own) this.#sessions.delete(hash);
   }
 }
 

@@ -4,9 +4,12 @@ import type { ProviderGrant } from './provider-sign-in.ts';
 import { ConsoleRefusal } from './refusal.ts';
 import { parseJson } from './request-body.ts';
 
+/** The identity service, as one browser. */
+export type Identity = ReturnType<typeof createClient>['identity'];
+
 const audience = 'control-plane';
 const exchangeMsMax = 10_000;
-/** Concurrent exchanges. Each takes milliseconds; more would only queue in the identity service. */
+/** Concurrent requests. Each takes milliseconds; more would only queue in the identity service. */
 const exchangesMax = 64;
 
 interface ExchangeOptions {
@@ -27,14 +30,19 @@ export class TokenExchange {
 
   /** @throws ConsoleRefusal 503 if too many exchanges are running */
   exchangeToken(req: IncomingMessage, token: string): Promise<IssuedToken> {
-    return this.#run(req, (identity) => identity.platformAccessTokens.exchange({ token, audience }));
+    return this.run(req, (identity) => identity.platformAccessTokens.exchange({ token, audience }));
+  }
+
+  /** @throws ConsoleRefusal as `exchangeToken` */
+  exchangeSession(req: IncomingMessage, secret: string): Promise<IssuedToken> {
+    return this.run(req, (identity) => identity.browserSessions.exchange({ token: secret, audience }));
   }
 
   /** @throws ConsoleRefusal as `exchangeToken`, and if the grant has ended */
   async exchangeGrant(req: IncomingMessage, grant: ProviderGrant): Promise<IssuedToken> {
     const token = await grant.idToken();
     const body = { identityProvider: grant.provider, token, audience };
-    return this.#run(req, (identity) => identity.federation.exchange(this.#options.tenantId ?? '', body));
+    return this.run(req, (identity) => identity.federation.exchange(this.#options.tenantId ?? '', body));
   }
 
   /** @returns the id of the token's owner in the coordination service */
@@ -47,10 +55,8 @@ export class TokenExchange {
     return (await harness.getContext()).principal.id;
   }
 
-  async #run<Answer>(
-    req: IncomingMessage,
-    exchange: (identity: ReturnType<typeof createClient>['identity']) => Promise<Answer>,
-  ): Promise<Answer> {
+  /** Sends a request to identity on behalf of a browser. @throws ConsoleRefusal 503 if too many are running */
+  async run<Answer>(req: IncomingMessage, call: (identity: Identity) => Promise<Answer>): Promise<Answer> {
     if (this.#running >= exchangesMax)
       throw new ConsoleRefusal(503, 'unavailable', 'Too many concurrent sign-ins. Try again.');
     this.#running += 1;
@@ -61,7 +67,7 @@ export class TokenExchange {
         deadlineMs: exchangeMsMax,
         ...(transport && { transport: transport(req) }),
       });
-      return await exchange(identity);
+      return await call(identity);
     } finally {
       this.#running -= 1;
     }
@@ -79,5 +85,10 @@ export function publicToken({ accessToken, expiresIn }: IssuedToken): IssuedToke
 export function readSubject({ accessToken }: IssuedToken, fallback: string = crypto.randomUUID()): string {
   const claims = parseJson(Buffer.from(accessToken.split('.')[1] ?? '', 'base64url').toString());
   const { tenant_id, sub } = (claims ?? {}) as Record<string, unknown>;
-  return typeof sub === 'string' ? JSON.stringify([tenant_id, sub]) : fallback;
+  return typeof sub === 'string' ? subjectOf(String(tenant_id), sub) : fallback;
+}
+
+/** Identifies a person by tenant and principal. */
+export function subjectOf(tenantId: string, principalId: string): string {
+  return JSON.stringify([tenantId, principalId]);
 }

@@ -22,6 +22,7 @@ import { type Databases, migrateDatabases, openDatabases, refuseUnrelatedDatabas
 import { type Home, openHome } from './home.ts';
 import { isSamePlace, placesOfSettings, rejectMissingAddresses } from './home-databases.ts';
 import { LiveDemo } from './live-demo.ts';
+import { localhostUrl } from './localhost-twin.ts';
 import { everyAddress, reachableUrls } from './own-addresses.ts';
 import { openRouter, type Router } from './router.ts';
 import { ensureSecrets, type Secrets } from './secrets.ts';
@@ -42,6 +43,8 @@ export interface BatonOptions {
 /** A running Baton: both services, the worker and the context adapter on one port and one PostgreSQL. */
 export interface Baton {
   readonly connection: Connection;
+  /** The console's address for browsers: at localhost, where they accept passkeys. */
+  readonly consoleUrl: string;
   /** The URL that signs in to the console, once, within 60 seconds. */
   readonly signInUrl: string;
   /** URLs for other machines; empty if it listens on one address. */
@@ -132,8 +135,12 @@ async function start(
   }));
   const countedAs = (req: IncomingMessage) =>
     clientOfAddress(clientAddressOf(req, settings.CP_TRUSTED_PROXIES));
+  const browserUrl = router.isAtLocalhost ? localhostUrl(urls.publicUrl) : urls.publicUrl;
+  if (!router.isAtLocalhost && urls.publicUrl === urls.localUrl)
+    say(`Another program listens on port ${router.port} of ::1, so passkeys are not available at localhost.`);
   const page = createConsole({
     ...(signIn && { signIn }),
+    browserUrl,
     demo,
     url: urls.localUrl,
     transport: (req) => sendOnBehalf(services.identity, req),
@@ -162,7 +169,8 @@ async function start(
   router.markReady();
   return {
     connection,
-    signInUrl: `${urls.publicUrl}/sign-in#code=${page.newCode(connection.adminToken)}`,
+    consoleUrl: browserUrl,
+    signInUrl: `${browserUrl}/sign-in#code=${page.newCode(connection.adminToken)}`,
     reachableUrls: reachableUrls(settings.HOST, router.port),
   };
 }

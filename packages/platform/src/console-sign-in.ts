@@ -3,6 +3,7 @@ import { type ConsoleOptions, callbackPath, type ProviderSecret } from '@baton/c
 import { OutboundClient } from '@baton/kernel/outbound/outbound';
 import { createClient } from '@baton/sdk';
 import type { PlatformSettings } from './config.ts';
+import { localhostUrl } from './localhost-twin.ts';
 import { reportProviderFailures } from './provider-failures.ts';
 import { StartError } from './start-error.ts';
 
@@ -41,6 +42,7 @@ export function consoleSignIn(
   return {
     tenantId,
     redirectUri: publicUrl.replace(/\/+$/, '') + callbackPath,
+    otherRedirectUris: [localhostUrl(publicUrl).replace(/\/+$/, '') + callbackPath],
     providers: new Map(keys.map((key) => [key, secrets.get(key)])),
     read: (key) => identity.identityProviders.get(tenantId, key),
     outbound: reportProviderFailures(outbound, say),

@@ -143,7 +143,8 @@ test('with HOST=0.0.0.0 the ready page names the addresses for other machines, e
   const printed = (urls: readonly string[]) => {
     const lines: string[] = [];
     const connection = { publicUrl: 'http://127.0.0.1:8080', identityUrl: 'http://127.0.0.1:8080/iam' };
-    const page = { connection, signInUrl: '', reachableUrls: urls, home: '/home' } as never;
+    const consoleUrl = 'http://localhost:8080';
+    const page = { connection, consoleUrl, signInUrl: '', reachableUrls: urls, home: '/home' } as never;
     printReadyPage(page, (line) => lines.push(line));
     return lines.join('\n');
   };
@@ -152,4 +153,5 @@ test('with HOST=0.0.0.0 the ready page names the addresses for other machines, e
     /From other machines +http:\/\/192\.0\.2\.1:8080\n +http:\/\/192\.0\.2\.2:8080\n\n[^]*BATON_MANAGEMENT_NETWORKS/,
   );
   assert.doesNotMatch(printed([]), /From other machines/);
+  assert.match(printed([]), /The console, where people use passkeys +http:\/\/localhost:8080\n/);
 });

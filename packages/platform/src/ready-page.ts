@@ -5,10 +5,11 @@ import type { Baton } from './baton.ts';
 export function printReadyPage(
   {
     connection,
+    consoleUrl,
     signInUrl,
     reachableUrls,
     home,
-  }: Pick<Baton, 'connection' | 'signInUrl' | 'reachableUrls' | 'home'>,
+  }: Pick<Baton, 'connection' | 'consoleUrl' | 'signInUrl' | 'reachableUrls' | 'home'>,
   say: (line: string) => void,
 ): void {
   const { publicUrl, identityUrl } = connection;
@@ -18,6 +19,7 @@ Baton is ready at ${publicUrl}
   Open this link to sign in. It works once, within a minute; ${invocation()} console creates a new one.
   ${signInUrl}
 
+  The console, where people use passkeys       ${consoleUrl}
   Coordination, its API and a page to try it   ${publicUrl}/docs
   Identity, its API and a page to try it       ${identityUrl}/docs
   Its data, secrets and logs                   ${home}${fromElsewhere(reachableUrls)}

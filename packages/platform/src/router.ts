@@ -8,8 +8,10 @@ import { createListener, openPort, refuseUpgrade } from '@baton/kernel/listener/
 import { isForMcp } from '@baton/mcp/http/endpoint';
 import { newTraceHex } from '@baton/values/ids';
 import { invocation } from '../../../bin/invocation.mjs';
+import { openTwin } from './localhost-twin.ts';
 import { type ManagementPolicy, rejectManagementRequest } from './management-policy.ts';
 import { type OriginPolicy, type Rejection, rejectForeignRequest } from './origin-policy.ts';
+import { everyAddress } from './own-addresses.ts';
 import { sendPage, showUnknownPage, wantsPage } from './plain-page.ts';
 import { failureCode, StartError } from './start-error.ts';
 
@@ -19,6 +21,10 @@ import { failureCode, StartError } from './start-error.ts';
  */
 export interface Router {
   readonly port: number;
+  /**
+   * Whether browsers that open `localhost` reach this port: some connect to ::1 first, where another program may listen.
+   */
+  readonly isAtLocalhost: boolean;
   /** Starts routing; until then, every response is 503. `/health/ready` stays 503 until `markReady`. */
   routeTo(services: RoutedServices): void;
   /** Called after the bootstrap; from then on, coordination handles `/health/ready`. */
@@ -92,8 +98,11 @@ export async function openRouter(
   await openPort(server, host, port).catch((cause: Error) => {
     throw new StartError(listenFailure(host, port, cause), { cause });
   });
+  const { port: opened } = server.address() as AddressInfo;
+  const twin = host === '127.0.0.1' ? await openTwin(server, opened) : undefined;
   return {
-    port: (server.address() as AddressInfo).port,
+    port: opened,
+    isAtLocalhost: twin?.isTaken === false || everyAddress.includes(host),
     routeTo(running) {
       services = running;
     },
@@ -103,10 +112,12 @@ export async function openRouter(
     async drain(waitMs) {
       isDraining = true;
       server.close();
+      twin?.server?.close();
       const deadline = performance.now() + waitMs;
       while (requestsInProgress > 0 && performance.now() < deadline) await sleep(drainPollMs);
     },
     close() {
+      twin?.server?.close();
       for (const socket of upgraded) socket.destroy();
       server.closeAllConnections();
     },

@@ -1,11 +1,16 @@
 import { type BatonClient, BatonError, createClient, type IssuedToken } from '@baton/sdk';
 import { forgetPageKey, pageKey } from './page-key.ts';
+import { passkeyMessages } from './passkeys/messages.ts';
 import { setServerClock } from './server-clock.ts';
 
 /**
  * Sends a request to the console's own server. The browser keeps the access tokens that it returns in memory only.
  */
-async function post<Answer = IssuedToken>(path: string, body: object = {}, msMax = 15_000): Promise<Answer> {
+export async function post<Answer = IssuedToken>(
+  path: string,
+  body: object = {},
+  msMax = 15_000,
+): Promise<Answer> {
   const answer = await fetch(`/console/${path}`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'baton-console-key': pageKey() },
@@ -14,8 +19,11 @@ async function post<Answer = IssuedToken>(path: string, body: object = {}, msMax
   });
   setServerClock(answer.headers.get('date'));
   const result = (await answer.json()) as Answer & { error?: { code: string; message: string } };
-  if (result.error !== undefined)
-    throw new BatonError({ ...result.error, code: result.error.code as never, status: answer.status });
+  if (result.error !== undefined) {
+    const { code, message } = result.error;
+    const described = passkeyMessages[code] ?? message;
+    throw new BatonError({ ...result.error, code: code as never, message: described, status: answer.status });
+  }
   return result;
 }
 
@@ -43,6 +51,12 @@ function reloadPage(): Promise<never> {
 /** The Baton API, as the signed-in person. */
 export const baton: BatonClient = createClient({ url: location.origin, credential: { accessToken } });
 
+/** Makes the next call request a new access token, which has the time of the newest sign-in. */
+export async function discardAccessToken(): Promise<void> {
+  const held = baton.accessToken?.held();
+  if (held !== undefined) baton.accessToken?.forget(held);
+}
+
 /** The credential of a sign-in: a code that was printed in a terminal, or a personal access token. */
 export type Given = { readonly code: string; readonly replace?: 'yes' } | { readonly token: string };
 
@@ -56,9 +70,14 @@ export const signIn = (given: Given) => post('sign-in', given);
 export const signInProviders = async () =>
   (await post<{ providers: readonly string[] }>('providers')).providers;
 
-/** Redirects to an identity provider. @param next the console path to open afterwards */
-export async function signInThrough(provider: string, next: string): Promise<void> {
-  const { url } = await post<{ url: string }>('provider-sign-in', { provider, next });
+/**
+ * Redirects to an identity provider.
+ * @param next the console path to open afterwards
+ * @param invitation the secret of the invitation that the sign-in accepts
+ */
+export async function signInThrough(provider: string, next: string, invitation?: string): Promise<void> {
+  const given = { provider, next, ...(invitation !== undefined && { invitation }) };
+  const { url } = await post<{ url: string }>('provider-sign-in', given);
   location.assign(url);
 }
 
@@ -82,6 +101,25 @@ export function followOtherTabs(): () => void {
   news.addEventListener('message', follow);
   return () => news.removeEventListener('message', follow);
 }
+
+type Answer<Call extends (...args: never[]) => unknown> = Awaited<ReturnType<Call>>;
+type Identity = BatonClient['identity'];
+
+export type Passkey = Answer<Identity['passkeys']['listOwn']>['items'][number];
+export type BrowserSession = Answer<Identity['browserSessions']['listOwn']>['items'][number];
+
+/** How this browser is signed in. Only a browser session of identity can manage passkeys and sessions. */
+export type Account =
+  | { readonly signedInBy: 'token' }
+  | { readonly signedInBy: 'identity_provider'; readonly provider: string }
+  | {
+      readonly signedInBy: 'session';
+      readonly passkeys: readonly Passkey[];
+      readonly sessions: readonly BrowserSession[];
+      readonly currentId: string;
+    };
+
+export const readAccount = () => post<Account>('account');
 
 /** Whether this person may start and remove the demo. */
 export const demoState = () => post<{ isAllowed: boolean }>('demo', { act: 'state' });

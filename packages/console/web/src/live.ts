@@ -68,7 +68,11 @@ export function useLive(isAllowed: boolean): 'live' | 'connecting' | 'not live' 
       } catch (error) {
         if (stop.signal.aborted) return;
         setState('not live');
-        if (isSignedOut(error)) return;
+        if (isSignedOut(error)) {
+          // A revocation ends the stream at once, so the page shows it before the next poll.
+          void queries.invalidateQueries({ queryKey: ['me'] });
+          return;
+        }
         timer = setTimeout(() => {
           // Events that occurred in the meantime are not delivered again.
           void queries.invalidateQueries();

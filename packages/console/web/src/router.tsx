@@ -8,14 +8,11 @@ import {
 import { peopleSearch } from './access/people-search.ts';
 import { administrationSearch } from './administration/administration-search.ts';
 import { isSignedOut } from './client.ts';
-import { JournalPage } from './journal/JournalPage.tsx';
 import { journalSearch } from './journal/journal-search.ts';
 import { ErrorNote } from './parts/Notes.tsx';
-import { PeoplePage } from './people/PeoplePage.tsx';
 import { processesSearch } from './processes/processes-search.ts';
 import { meQuery, queries } from './queries.ts';
 import { Missing, Shell } from './shell/Shell.tsx';
-import { SignInPage } from './shell/SignInPage.tsx';
 import { TaskPage } from './task/TaskPage.tsx';
 import { WorkPage } from './work/WorkPage.tsx';
 import { workSearch } from './work/work-search.ts';
@@ -30,9 +27,19 @@ const strictly =
 
 const root = createRootRoute({ notFoundComponent: Missing });
 
-const signIn = createRoute({ getParentRoute: () => root, path: '/sign-in', component: SignInPage });
+const signIn = createRoute({
+  getParentRoute: () => root,
+  path: '/sign-in',
+  component: lazyRouteComponent(() => import('./shell/SignInPage.tsx'), 'SignInPage'),
+});
 
-/** Every page except the sign-in. Loads the signed-in person before it renders. */
+const invite = createRoute({
+  getParentRoute: () => root,
+  path: '/invite',
+  component: lazyRouteComponent(() => import('./invite/InvitePage.tsx'), 'InvitePage'),
+});
+
+/** Every page except the sign-in and invitations. Loads the signed-in person before it renders. */
 const shell = createRoute({
   getParentRoute: () => root,
   id: 'shell',
@@ -74,7 +81,11 @@ const pages = [
     path: '/approvals/$id',
     component: lazyRouteComponent(() => import('./approval/ApprovalPage.tsx'), 'ApprovalPage'),
   }),
-  createRoute({ getParentRoute: () => shell, path: '/agents', component: PeoplePage }),
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/agents',
+    component: lazyRouteComponent(() => import('./people/PeoplePage.tsx'), 'PeoplePage'),
+  }),
   createRoute({
     getParentRoute: () => shell,
     path: '/people',
@@ -94,7 +105,7 @@ const pages = [
   createRoute({
     getParentRoute: () => shell,
     path: '/journal',
-    component: JournalPage,
+    component: lazyRouteComponent(() => import('./journal/JournalPage.tsx'), 'JournalPage'),
     validateSearch: strictly(journalSearch),
   }),
   createRoute({
@@ -139,13 +150,18 @@ const pages = [
   }),
   createRoute({
     getParentRoute: () => shell,
+    path: '/account',
+    component: lazyRouteComponent(() => import('./account/AccountPage.tsx'), 'AccountPage'),
+  }),
+  createRoute({
+    getParentRoute: () => shell,
     path: '/system',
     component: lazyRouteComponent(() => import('./system/SystemPage.tsx'), 'SystemPage'),
   }),
 ] as const;
 
 export const router = createRouter({
-  routeTree: root.addChildren([signIn, shell.addChildren(pages)]),
+  routeTree: root.addChildren([signIn, invite, shell.addChildren(pages)]),
   defaultPreload: 'intent',
   defaultPreloadStaleTime: 0,
   scrollRestoration: true,

@@ -97,6 +97,12 @@ const texts: readonly [string, object, Bounds][] = [
     { token: [1, 500], audience: [1, 120] },
   ],
   ['/api/v1/browser-sessions:revoke-self', { token: 'x' }, { reason: [0, 200] }],
+  [
+    '/api/v1/browser-sessions:revoke',
+    { token: 'x', browserSessionId: randomUUID() },
+    { token: [1, 500], reason: [0, 200] },
+  ],
+  ['/api/v1/browser-sessions:revoke-others', { token: 'x' }, { token: [1, 500], reason: [0, 200] }],
   ['/api/v1/passkeys:rename', { token: 'x', passkeyId: randomUUID(), name: 'x' }, { name: [1, 200] }],
   [
     `${tenant}/invitations`,

@@ -143,6 +143,32 @@ const orders: CheckOrder[] = [
     ],
   },
   {
+    endpoint: 'POST /browser-sessions:list',
+    prepare: () => own(({ token }) => ({ token })),
+    proven: deadSessions,
+    faults: [unknownField, ...deadSessions],
+  },
+  {
+    endpoint: 'POST /browser-sessions:revoke',
+    prepare: () => own(({ token, ids }) => ({ token, browserSessionId: ids.browserSessionId })),
+    proven: deadSessions,
+    faults: [
+      unknownField,
+      ...deadSessions,
+      fault('browser_session_not_found', ({ body }) => (body.browserSessionId = randomUUID())),
+    ],
+  },
+  {
+    endpoint: 'POST /browser-sessions:revoke-others',
+    prepare: () => own(({ token }) => ({ token })),
+    proven: deadSessions,
+    faults: [
+      unknownField,
+      fault('a list', withFields({ reason: 'x'.repeat(201) }), 'reason'),
+      ...deadSessions,
+    ],
+  },
+  {
     endpoint: 'GET /tenants/{tenantId}/principals/{principalId}/browser-sessions',
     prepare: () => prepare(() => undefined),
     proven: tenantFaults,

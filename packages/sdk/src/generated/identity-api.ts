@@ -65,6 +65,9 @@ OauthToken,
 OauthTokenQuery,
 OauthTokenRequest,
 OpenInvitation,
+OtherBrowserSessionsEnd,
+OwnBrowserSessionEnd,
+OwnBrowserSessionList,
 OwnPasskeyChange,
 OwnPasskeyRegistration,
 OwnPasskeyRequest,
@@ -342,6 +345,12 @@ export interface BrowserSessionsApi {
 exchange(body: BrowserSessionExchangeRequest, options?: CallOptions): Promise<TokenExchange>;
 /** End the browser session that is presented. `POST /api/v1/browser-sessions:revoke-self` */
 endOwn(body: BrowserSessionEnd, options?: CallOptions): Promise<undefined>;
+/** List the live browser sessions of the signed-in person, the newest first: 20 at most. `POST /api/v1/browser-sessions:list` */
+listOwn(body: BrowserSessionRequest, options?: CallOptions): Promise<OwnBrowserSessionList>;
+/** End a browser session of the signed-in person. A repetition changes nothing. Its access tokens are revoked, too. `POST /api/v1/browser-sessions:revoke` */
+revokeOwn(body: OwnBrowserSessionEnd, options?: CallOptions): Promise<undefined>;
+/** End every other browser session of the signed-in person in the tenant. Their access tokens are revoked, too. `POST /api/v1/browser-sessions:revoke-others` */
+revokeOther(body: OtherBrowserSessionsEnd, options?: CallOptions): Promise<undefined>;
 }
 
 export interface AdministrationTokensApi {

@@ -72,6 +72,9 @@ principals.renamePasskey PATCH /api/v1/tenants/{tenantId}/principals/{principalI
 principals.removePasskey DELETE /api/v1/tenants/{tenantId}/principals/{principalId}/passkeys/{passkeyId} qa
 browserSessions.exchange POST /api/v1/browser-sessions:exchange b
 browserSessions.endOwn POST /api/v1/browser-sessions:revoke-self b
+browserSessions.listOwn POST /api/v1/browser-sessions:list b
+browserSessions.revokeOwn POST /api/v1/browser-sessions:revoke b
+browserSessions.revokeOther POST /api/v1/browser-sessions:revoke-others b
 principals.listBrowserSessions GET /api/v1/tenants/{tenantId}/principals/{principalId}/browser-sessions a
 principals.revokeBrowserSession POST /api/v1/tenants/{tenantId}/principals/{principalId}/browser-sessions/{browserSessionId}:revoke qa
 administrationTokens.create POST /api/v1/tenants/{tenantId}/administration-tokens b

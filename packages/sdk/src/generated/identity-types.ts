@@ -823,6 +823,25 @@ expiresAt: Timestamp;
 identityProviders: string[];
 };
 
+export type OtherBrowserSessionsEnd = {
+/** The secret of a browser session: `iam_ses_…`. */
+token: string;
+reason?: string;
+};
+
+export type OwnBrowserSessionEnd = {
+/** The secret of a browser session: `iam_ses_…`. */
+token: string;
+browserSessionId: Uuid;
+reason?: string;
+};
+
+export type OwnBrowserSessionList = {
+items: BrowserSession[];
+/** The session that was presented. */
+currentId: Uuid;
+};
+
 export type OwnPasskeyChange = {
 /** The secret of a browser session: `iam_ses_…`. */
 token: string;

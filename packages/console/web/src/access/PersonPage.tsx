@@ -1,8 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { type JoinedPerson, readJoinedPerson } from '@baton/sdk/people';
+import { useState } from 'react';
 import { type Administration, useAdministration } from '../administration/admin-secret.ts';
 import styles from '../administration/administration.module.css';
+import { PersonDoors } from '../administration/PersonDoors.tsx';
 import { SecretGate } from '../administration/SecretGate.tsx';
 import { baton } from '../client.ts';
 import { Allowed } from '../parts/Allowed.tsx';
@@ -119,9 +121,26 @@ function Person({ person, administration }: PersonProps) {
           </section>
         </>
       )}
+      {administration !== undefined && kind === 'human' && iamPrincipalId !== null && (
+        <Doors admin={administration} principalId={iamPrincipalId} displayName={displayName} />
+      )}
       {mayWrite && principalId !== me?.principal.id && (
         <EnableOrDisable person={person} administration={administration} />
       )}
     </>
+  );
+}
+
+/** Loads the passkeys and browsers of a person when they are unfolded. */
+function Doors(props: Parameters<typeof PersonDoors>[0]) {
+  const [isOpen, setOpen] = useState(false);
+  return (
+    <details
+      className={`card ${styles.create}`}
+      onToggle={({ currentTarget }) => setOpen(currentTarget.open)}
+    >
+      <summary>Passkeys, browsers, recovery</summary>
+      {isOpen && <PersonDoors {...props} />}
+    </details>
   );
 }

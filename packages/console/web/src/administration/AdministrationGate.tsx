@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from 'react';
 import { ErrorNote } from '../parts/Notes.tsx';
+import { isSignInTooOld } from '../passkeys/fresh-sign-in.ts';
 import { openOwnAdministration, type Renew } from './admin-secret.ts';
 import styles from './administration.module.css';
-import { isSignInTooOld, signInAgain } from './fresh-sign-in.ts';
 import { SecretGate } from './SecretGate.tsx';
 
 const atOnce: Renew = (request) => request();
@@ -40,7 +40,6 @@ function OwnSignIn() {
       await openOwnAdministration(renew);
     } catch (failure) {
       setError(failure);
-      if (renew === undefined && isSignInTooOld(failure)) signInAgain();
     } finally {
       setBusy(false);
     }
@@ -73,6 +72,7 @@ function OwnSignIn() {
         <button type="button" className="primary" onClick={() => void unlock()}>
           Confirm that it's you
         </button>
+        <a href={`/sign-in?next=${encodeURIComponent(location.pathname + location.search)}`}>Sign in again</a>
       </div>
     </>
   );

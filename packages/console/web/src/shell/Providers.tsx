@@ -17,31 +17,39 @@ const problems: Readonly<Record<string, string>> = {
   secret_address_changed:
     "The identity provider has a new address. Baton won't send its client secret there until an operator confirms it. Contact your operator.",
   sign_in_over: 'Your session at the identity provider has ended. Sign in again.',
-  invalid_token: 'Your access token has expired or was revoked. Sign in with another one.',
+  invalid_token: 'Your sign-in has expired or was revoked. Sign in again.',
+  invalid_invitation:
+    'This link was used, has expired or was revoked. Request a new one from the person who sent it.',
+  external_identity_conflict:
+    'Your account at the identity provider already belongs to another person in Baton.',
   rate_limited: 'Too many attempts from your IP address. Try again in a few minutes.',
 };
 
-/** Sign-in buttons for the tenant's identity providers, and the error of the last attempt. */
+/** The error of the last sign-in, or the reason why the session ended. */
+export function Problem() {
+  const problem = new URLSearchParams(location.search).get('problem');
+  if (problem === null || !/^[a-z_]{1,60}$/.test(problem)) return null;
+  return (
+    <div role="alert">
+      <p>{problems[problem] ?? 'You are signed out. Sign in again.'}</p>
+      <p className="mono">{problem}</p>
+    </div>
+  );
+}
+
+/** Sign-in buttons for the tenant's identity providers. */
 export function Providers() {
   const address = new URLSearchParams(location.search);
-  const problem = address.get('problem');
   const { data } = useQuery({ queryKey: ['providers'], queryFn: signInProviders });
   const redirect = useMutation({
     mutationFn: (provider: string) => signInThrough(provider, localPath(address.get('next'))),
   });
   return (
     <>
-      {problem !== null && /^[a-z_]{1,60}$/.test(problem) && (
-        <div role="alert">
-          <p>{problems[problem] ?? 'You are signed out. Sign in again.'}</p>
-          <p className="mono">{problem}</p>
-        </div>
-      )}
       {data?.map((provider) => (
         <button
           key={provider}
           type="button"
-          className="primary"
           disabled={redirect.isPending}
           onClick={() => redirect.mutate(provider)}
         >

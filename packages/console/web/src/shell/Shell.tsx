@@ -6,6 +6,7 @@ import { followOtherTabs, signOut } from '../client.ts';
 import { useLive } from '../live.ts';
 import { ErrorNote } from '../parts/Notes.tsx';
 import { Notices, notify } from '../parts/Notices.tsx';
+import { useQuestion } from '../passkeys/fresh-sign-in.ts';
 import { meQuery } from '../queries.ts';
 import { useKeepHolds } from '../task/use-holds.tsx';
 import { formatKeys, useActions } from './actions.ts';
@@ -17,6 +18,7 @@ import { usePageTitle, useTitle } from './title.ts';
 
 const loadPalette = () => import('./Palette.tsx');
 const Palette = lazy(loadPalette);
+const FreshSignIn = lazy(() => import('../passkeys/FreshSignIn.tsx'));
 const KeyHelp = lazy(() => import('./KeyHelp.tsx'));
 /** Preloaded after the page has rendered, so that input right after Ctrl K is not lost. */
 const preloadMs = 2_000;
@@ -30,6 +32,7 @@ export function Shell() {
   const [overlay, setOverlay] = useState<Overlay>();
   const live = useLive(me.data?.permissions.includes('events.read') ?? false);
   useKeepHolds(me.data);
+  const question = useQuestion();
   const queries = useQueryClient();
   const isAway = me.isError && me.data !== undefined;
   useEffect(() => {
@@ -40,7 +43,7 @@ export function Shell() {
   const { pathname } = useLocation();
   const place = places.find(({ to }) => to === `/${pathname.split('/')[1]}`);
   // A page about one object uses the object's title.
-  usePageTitle(pathname === place?.to ? place.name : undefined);
+  usePageTitle(pathname === place?.to ? place.name : pathname === '/account' ? 'Your account' : undefined);
   useEffect(() => {
     document
       .querySelector(`nav [href="${place?.to}"]`)
@@ -104,7 +107,9 @@ export function Shell() {
             Commands <kbd>{formatKeys('mod+k')}</kbd>
           </button>
           <p className={styles.me}>
-            <span>{me.data?.principal.displayName}</span>
+            <Link to="/account" title="Your account">
+              {me.data?.principal.displayName ?? 'Your account'}
+            </Link>
             <span className="soft">
               {me.data?.tenant.name} · {me.isError ? 'not live' : live}
             </span>
@@ -130,6 +135,7 @@ export function Shell() {
         {typeof overlay === 'object' && (
           <Palette actions={actions} given={overlay.palette} onClose={() => setOverlay(undefined)} />
         )}
+        {question !== undefined && <FreshSignIn question={question} />}
         {overlay === 'help' && <KeyHelp actions={actions} onClose={() => setOverlay(undefined)} />}
       </Suspense>
     </div>

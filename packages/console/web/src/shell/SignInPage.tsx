@@ -3,7 +3,8 @@ import { BatonError } from '@baton/sdk';
 import { type Given, signIn } from '../client.ts';
 import { ErrorNote } from '../parts/Notes.tsx';
 import { localPath } from './local-path.ts';
-import { Providers } from './Providers.tsx';
+import { PasskeyButton } from './PasskeyButton.tsx';
+import { Problem, Providers } from './Providers.tsx';
 import styles from './sign-in.module.css';
 import { useTitle } from './title.ts';
 
@@ -14,7 +15,7 @@ function takeCode(): string | undefined {
   return code;
 }
 
-/** Signs in with the code in the URL, an identity provider, or a personal access token. */
+/** Signs in with the code in the URL, a passkey, an identity provider, or a personal access token. */
 export function SignInPage() {
   const [error, setError] = useState<unknown>();
   /** A code that belongs to somebody other than the signed-in person. */
@@ -93,29 +94,36 @@ export function SignInPage() {
     );
   return (
     <main className={styles.page}>
-      <form className={`card ${styles.form}`} onSubmit={onSubmit}>
+      <div className={`card ${styles.form}`}>
         <h1>Sign in to Baton</h1>
+        <Problem />
+        <PasskeyButton onSignedIn={leave} />
         <Providers />
-        <p>
-          Run <code className="mono">baton console</code> on Baton's host to open this page and sign in.
-        </p>
-        <label className="stack">
-          <span>Or use a personal access token</span>
-          <input
-            name="token"
-            type="password"
-            autoComplete="off"
-            spellCheck={false}
-            maxLength={4096}
-            required
-          />
-        </label>
-        <button type="submit" className="primary" disabled={isBusy}>
-          {isBusy ? 'Signing in …' : 'Sign in'}
-        </button>
         {error !== undefined && <ErrorNote error={error} />}
-        <p className="soft">The token is not stored in this browser.</p>
-      </form>
+        <details>
+          <summary>Other ways to sign in</summary>
+          <form className="stack" onSubmit={onSubmit}>
+            <p>
+              Run <code className="mono">baton console</code> on Baton's host to open this page and sign in.
+            </p>
+            <label className="stack">
+              <span>Personal access token</span>
+              <input
+                name="token"
+                type="password"
+                autoComplete="off"
+                spellCheck={false}
+                maxLength={4096}
+                required
+              />
+            </label>
+            <button type="submit" disabled={isBusy}>
+              {isBusy ? 'Signing in …' : 'Sign in with the token'}
+            </button>
+            <p className="soft">The token is not stored in this browser.</p>
+          </form>
+        </details>
+      </div>
     </main>
   );
 }

@@ -124,6 +124,7 @@ export function useActions({ openPalette, openHelp, signOut }: ShellActs): reado
     ),
     { name: 'All commands', group: 'Console', keys: 'mod+k', run: () => openPalette() },
     { name: 'Keyboard shortcuts', group: 'Console', keys: '?', run: openHelp },
+    { name: 'Your account', group: 'Console', run: () => navigate({ to: '/account' }) },
     { name: 'Sign out', group: 'Console', run: () => signOut(false) },
     { name: 'Sign out of all browsers', group: 'Console', run: () => signOut(true) },
   ];

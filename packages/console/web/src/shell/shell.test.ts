@@ -52,8 +52,9 @@ describe('the frame of the console', () => {
     const nav = await find('navigation', 'Pages');
     assert.deepEqual(
       all('link', undefined, nav).map((one) => one.textContent),
-      places.map(({ name }) => name),
+      [...places.map(({ name }) => name), 'Ada'],
     );
+    assert.equal(all('link', 'Ada', nav)[0]?.getAttribute('href'), '/account');
     assert.match(seen(nav), /Ada\s*Acme · live/);
     assert.equal(all('link', 'Inbox', nav)[0]?.getAttribute('aria-current'), 'page');
   });

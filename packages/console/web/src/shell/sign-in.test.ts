@@ -16,7 +16,7 @@ import {
   until,
 } from '../testing/page.ts';
 
-const field = 'Or use a personal access token';
+const field = 'Personal access token';
 
 describe('the sign-in', () => {
   test('accepts a token, clears its field, and opens the requested page', async () => {
@@ -49,7 +49,7 @@ describe('the sign-in', () => {
     await submit('textbox', field);
     await see('This is no token.\ninvalid_token');
     assert.deepEqual(departures, []);
-    assert.ok(isThere('button', 'Sign in'));
+    assert.ok(isThere('button', 'Sign in with the token'));
   });
 
   test('a code in the URL signs in once, and is removed from the URL', async () => {

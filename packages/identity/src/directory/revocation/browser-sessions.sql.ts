@@ -12,6 +12,8 @@ export interface SessionsToEnd {
   reason: string;
   /** Only this one. */
   browserSessionId?: string;
+  /** All but this one. */
+  exceptId?: string;
   /** Only those of this passkey. */
   passkeyId?: string;
   /** Only those in this tenant. */
@@ -23,11 +25,13 @@ export interface SessionsToEnd {
 /** A person has 20 live sessions at most, so one statement ends all of them. */
 export function updateEndedSessions(order: SessionsToEnd) {
   const [one, passkey, tenant] = [order.browserSessionId, order.passkeyId, order.tenantId];
+  const except = order.exceptId;
   return sql<EndedSessionRow>`
     with due as materialized (
       select id from browser_sessions
       where principal_id = ${order.principalId} and ended_at is null
         and (${one ?? null}::uuid is null or id = ${one ?? null}::uuid)
+        and (${except ?? null}::uuid is null or id <> ${except ?? null}::uuid)
         and (${passkey ?? null}::uuid is null or passkey_id = ${passkey ?? null}::uuid)
         and (${tenant ?? null}::uuid is null or tenant_id = ${tenant ?? null}::uuid)
       order by created_at desc, id desc

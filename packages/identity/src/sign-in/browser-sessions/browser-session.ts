@@ -77,6 +77,15 @@ export const BrowserSessionList = z
   .strictObject({ items: z.array(BrowserSession) })
   .meta({ id: 'BrowserSessionList' });
 
+/** The sessions of the person whose session is presented. */
+export const OwnBrowserSessionList = z
+  .strictObject({
+    items: z.array(BrowserSession),
+    currentId: Uuid.describe('The session that was presented.'),
+  })
+  .meta({ id: 'OwnBrowserSessionList' });
+export type OwnBrowserSessionList = z.infer<typeof OwnBrowserSessionList>;
+
 /** A session that has just begun, with its secret. */
 export const StartedSession = z
   .strictObject({
@@ -101,3 +110,12 @@ export const SessionEnd = z
   .meta({ id: 'BrowserSessionEnd' });
 
 export const SessionRequest = z.strictObject({ token: SessionToken }).meta({ id: 'BrowserSessionRequest' });
+
+export const OwnSessionEnd = z
+  .strictObject({ token: SessionToken, browserSessionId: Uuid, reason: Reason.default('revoked') })
+  .meta({ id: 'OwnBrowserSessionEnd' });
+export type OwnSessionEnd = z.infer<typeof OwnSessionEnd>;
+
+export const OtherSessionsEnd = z
+  .strictObject({ token: SessionToken, reason: Reason.default('revoked') })
+  .meta({ id: 'OtherBrowserSessionsEnd' });

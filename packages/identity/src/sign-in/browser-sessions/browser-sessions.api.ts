@@ -3,8 +3,21 @@ import { browserSessionRevoked } from '../../directory/revocation/browser-sessio
 import { TokenExchange } from '../../issuing/exchange/exchange.ts';
 import { principalParams, Reason } from '../../service/fields.ts';
 import { endpoint } from '../context.ts';
-import { BrowserSessionList, SessionEnd, SessionExchangeRequest } from './browser-session.ts';
+import {
+  BrowserSessionList,
+  OtherSessionsEnd,
+  OwnBrowserSessionList,
+  OwnSessionEnd,
+  SessionEnd,
+  SessionExchangeRequest,
+  SessionRequest,
+} from './browser-session.ts';
 import { endOwnBrowserSession, listBrowserSessions, revokeBrowserSession } from './browser-sessions.ts';
+import {
+  listOwnBrowserSessions,
+  revokeOtherBrowserSessions,
+  revokeOwnBrowserSession,
+} from './own-sessions.ts';
 import { exchangeBrowserSession } from './session-exchange.ts';
 
 const exampleToken = 'iam_ses_0123456789ab_the-secret-that-was-shown-once';
@@ -38,6 +51,52 @@ export const revokeSelf = endpoint({
   handle: ({ body }, context) => endOwnBrowserSession(context, body.token, body.reason),
 });
 
+export const listOwn = endpoint({
+  id: 'listOwnBrowserSessions',
+  method: 'POST',
+  path: '/browser-sessions:list',
+  auth: 'presented',
+  summary: 'List the live browser sessions of the signed-in person, the newest first: 20 at most.',
+  body: SessionRequest,
+  returns: { 200: OwnBrowserSessionList },
+  errors: ['invalid_token', 'rate_limited'],
+  transaction: 'none',
+  example: { token: exampleToken },
+  handle: ({ body }, context) => listOwnBrowserSessions(context, body.token),
+});
+
+export const revokeOwn = endpoint({
+  id: 'revokeOwnBrowserSession',
+  method: 'POST',
+  path: '/browser-sessions:revoke',
+  auth: 'presented',
+  summary: 'End a browser session of the signed-in person. A repetition changes nothing.',
+  description: 'Its access tokens are revoked, too.',
+  body: OwnSessionEnd,
+  returns: { 204: null },
+  errors: ['invalid_token', 'browser_session_not_found', 'rate_limited'],
+  emits: [browserSessionRevoked],
+  transaction: 'none',
+  example: { token: exampleToken, browserSessionId: '5f0a7d2e-3b64-4c1c-9d43-0f6f1f1d2a11' },
+  handle: ({ body }, context) => revokeOwnBrowserSession(context, body),
+});
+
+export const revokeOthers = endpoint({
+  id: 'revokeOtherBrowserSessions',
+  method: 'POST',
+  path: '/browser-sessions:revoke-others',
+  auth: 'presented',
+  summary: 'End every other browser session of the signed-in person in the tenant.',
+  description: 'Their access tokens are revoked, too.',
+  body: OtherSessionsEnd,
+  returns: { 204: null },
+  errors: ['invalid_token', 'rate_limited'],
+  emits: [browserSessionRevoked],
+  transaction: 'none',
+  example: { token: exampleToken },
+  handle: ({ body }, context) => revokeOtherBrowserSessions(context, body.token, body.reason),
+});
+
 export const list = endpoint({
   id: 'listBrowserSessions',
   method: 'GET',
@@ -64,4 +123,4 @@ export const revoke = endpoint({
   handle: ({ params, query }, context) => revokeBrowserSession(context, { ...params, reason: query.reason }),
 });
 
-export const browserSessionsApi = [exchange, revokeSelf, list, revoke];
+export const browserSessionsApi = [exchange, revokeSelf, listOwn, revokeOwn, revokeOthers, list, revoke];

@@ -303,6 +303,75 @@ test('the sessions of a person are listed for an administrator, without their se
   }
 });
 
+describe('the own sessions of a person', () => {
+  const own = (action: string, body: object) => ask(identity, `/browser-sessions:${action}`, body);
+
+  test('are listed with the presented one, and without secrets', async () => {
+    const person = await makePerson(identity, tenantId);
+    const { token, session } = await made(signInWith(identity, person.authenticator));
+    const { status, body } = await own('list', { token });
+    assert.equal(status, 200);
+    assert.deepEqual(body, { items: [session, person.session], currentId: session.id });
+    await makePerson(identity, tenantId);
+    assert.equal((await made(own('list', { token: person.token }))).items.length, 2, 'only theirs');
+    assert.deepEqual((await own('list', { token: `${token}x` })).body, { detail: 'invalid_token' });
+  });
+
+  test('are ended one by one, once, in the name of the person', async () => {
+    const person = await makePerson(identity, tenantId);
+    const { token } = (await signInWith(identity, person.authenticator)).body;
+    const claims = await claimsOf(person.token);
+    const order = { token, browserSessionId: person.session.id };
+    for (let time = 0; time < 2; time += 1) assert.equal((await own('revoke', order)).status, 204);
+    await assertDead(person.token);
+    assert.equal(await isRevokedNow(claims), true);
+    assert.equal((await exchange(token)).status, 200, 'the other session lives');
+    const events = (await journalOf(identity, tenantId)).filter(
+      ({ type, aggregate_id }) => type === 'browser_session.revoked' && aggregate_id === person.session.id,
+    );
+    assert.deepEqual(
+      events.map(({ payload }) => payload.reason),
+      ['revoked'],
+    );
+    const audited = (await auditOf(identity, tenantId)).findLast(
+      ({ action }) => action === 'browser_sessions.revoke',
+    );
+    assert.deepEqual([audited?.actor_ref, audited?.resource_id], [person.principalId, person.session.id]);
+  });
+
+  test('do not include those of others', async () => {
+    const [person, other] = [await makePerson(identity, tenantId), await makePerson(identity, tenantId)];
+    const elsewhere = await makePerson(identity, await makeTenant(identity));
+    for (const browserSessionId of [other.session.id, elsewhere.session.id, randomUUID()]) {
+      const answer = await own('revoke', { token: person.token, browserSessionId });
+      assert.deepEqual([answer.status, answer.body], [404, { detail: 'browser_session_not_found' }]);
+    }
+    assert.equal((await own('revoke-others', { token: person.token })).status, 204);
+    for (const { token } of [person, other]) assert.equal((await exchange(token)).status, 200);
+    assert.equal((await own('list', { token: elsewhere.token })).status, 200);
+  });
+
+  test('are all ended but the presented one', async () => {
+    const person = await makePerson(identity, tenantId);
+    const tokens = [];
+    for (let n = 0; n < 3; n += 1) tokens.push((await signInWith(identity, person.authenticator)).body.token);
+    const [token, ...others] = tokens as [string, ...string[]];
+    const claims = await claimsOf(token);
+    assert.equal((await own('revoke-others', { token, reason: 'lost phone' })).status, 204);
+    for (const one of [person.token, ...others]) await assertDead(one);
+    assert.equal((await exchange(token)).status, 200);
+    assert.equal(await isRevokedNow(claims), false);
+    assert.deepEqual(
+      (await made(own('list', { token }))).items.map(({ id }: { id: string }) => id),
+      [(await made(own('list', { token }))).currentId],
+    );
+    const { payload } = (await journalOf(identity, tenantId)).at(-1);
+    assert.equal(payload.reason, 'lost phone');
+    await assertDead(person.token);
+    assert.equal((await own('revoke-others', { token: person.token })).status, 401);
+  });
+});
+
 test('sessions that expired 30 days ago are deleted with the next sign-in', async () => {
   const person = await makePerson(identity, tenantId);
   await identity.pool.run(sql`

@@ -1,0 +1,90 @@
+import type { CDPSession, Page } from 'playwright-core';
+import { createClient } from '@baton/sdk';
+import type { RunningConsole } from './console.ts';
+
+/** Chromium's virtual authenticator of one page, which verifies its user by itself. */
+export interface Authenticator {
+  readonly session: CDPSession;
+  readonly authenticatorId: string;
+  /** The passkeys that it holds. */
+  count(): Promise<number>;
+  /** Whether its user is present and verified from now on. */
+  setVerified(isVerified: boolean): Promise<void>;
+  /** Copies its passkeys to another one, as a password manager does. */
+  syncTo(other: Authenticator): Promise<void>;
+  clear(): Promise<void>;
+}
+
+/** Gives a page an authenticator of its own. */
+export async function addAuthenticator(page: Page): Promise<Authenticator> {
+  const session = await page.context().newCDPSession(page);
+  await session.send('WebAuthn.enable', { enableUI: false });
+  const { authenticatorId } = await session.send('WebAuthn.addVirtualAuthenticator', {
+    options: {
+      protocol: 'ctap2',
+      transport: 'internal',
+      hasResidentKey: true,
+      hasUserVerification: true,
+      isUserVerified: true,
+      automaticPresenceSimulation: true,
+    },
+  });
+  const held = async () => (await session.send('WebAuthn.getCredentials', { authenticatorId })).credentials;
+  return {
+    session,
+    authenticatorId,
+    count: async () => (await held()).length,
+    async setVerified(isUserVerified) {
+      await session.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified });
+    },
+    async syncTo(other) {
+      for (const credential of await held())
+        await other.session.send('WebAuthn.addCredential', {
+          authenticatorId: other.authenticatorId,
+          credential,
+        });
+    },
+    async clear() {
+      await session.send('WebAuthn.clearCredentials', { authenticatorId });
+    },
+  };
+}
+
+/** The address of the console at which browsers accept passkeys. */
+export const localUrl = (world: RunningConsole): string => world.url.replace('127.0.0.1', 'localhost');
+
+export interface Invited {
+  /** The address that the person opens. */
+  readonly link: string;
+  readonly secret: string;
+  readonly invitationId: string;
+  /** In identity. */
+  readonly iamPrincipalId: string;
+  /** In coordination. */
+  readonly principalId: string;
+}
+
+/** Invites a person as an administrator does: in coordination with a role, in identity by a link. */
+export async function invitePerson(
+  world: RunningConsole,
+  displayName: string,
+  { role = 'member', ...more }: { role?: string; invitedBy?: string; message?: string } = {},
+): Promise<Invited> {
+  const { baton, tenantId, issuer, url, adminSecret } = world;
+  const { identity } = createClient({ url, adminSecret });
+  const { token, invitation } = await identity.invitations.create(tenantId, { displayName, role, ...more });
+  const { id: principalId } = await baton.principals.create({ kind: 'human', displayName });
+  await baton.principals.createIamBinding(principalId, {
+    issuer,
+    iamTenantId: tenantId,
+    iamPrincipalId: invitation.principalId,
+    accessRole: role,
+  });
+  return {
+    link: `${localUrl(world)}/invite#${token}`,
+    secret: token,
+    invitationId: invitation.id,
+    iamPrincipalId: invitation.principalId,
+    principalId,
+  };
+}

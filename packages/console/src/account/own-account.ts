@@ -1,0 +1,81 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ConsoleContext } from '../context.ts';
+import { ConsoleRefusal } from '../refusal.ts';
+import { readBody } from '../request-body.ts';
+import { sendJson } from '../responses.ts';
+import type { Identity } from '../token-exchange.ts';
+import { readCredential, requireText } from './passkey-sign-in.ts';
+
+/** Sends how this browser is signed in, and the person's passkeys and sessions if it is by a session of identity. */
+export async function readAccount(
+  { browsers }: ConsoleContext,
+  req: IncomingMessage,
+  res: ServerResponse,
+): Promise<void> {
+  await readBody(req, []);
+  const { grant, token } = browsers.require(req).session;
+  if (grant !== undefined)
+    return sendJson(res, 200, { signedInBy: 'identity_provider', provider: grant.provider });
+  if (token !== undefined) return sendJson(res, 200, { signedInBy: 'token' });
+  const account = await browsers.asPerson(req, async (identity, secret) => {
+    const [passkeys, sessions] = await Promise.all([
+      identity.passkeys.listOwn({ token: secret }),
+      identity.browserSessions.listOwn({ token: secret }),
+    ]);
+    return { passkeys: passkeys.items, sessions: sessions.items, currentId: sessions.currentId };
+  });
+  sendJson(res, 200, { signedInBy: 'session', ...account });
+}
+
+type PasskeyFields = Partial<Record<'id' | 'name' | 'state' | 'credential', string>>;
+
+const passkeyActs: Readonly<
+  Record<string, (identity: Identity, token: string, fields: PasskeyFields) => Promise<object | undefined>>
+> = {
+  options: ({ passkeys }, token) => passkeys.getRegistrationOptions({ token }),
+  register: ({ passkeys }, token, { state, name, credential }) =>
+    passkeys.register({
+      token,
+      state: requireText('state', state),
+      name: requireText('name', name),
+      credential: readCredential(credential),
+    }),
+  rename: ({ passkeys }, token, { id, name }) =>
+    passkeys.renameOwn({ token, passkeyId: requireText('id', id), name: requireText('name', name) }),
+  remove: ({ passkeys }, token, { id }) => passkeys.removeOwn({ token, passkeyId: requireText('id', id) }),
+};
+
+/** Adds, renames or removes a passkey of the signed-in person. */
+export async function changePasskeys(
+  { browsers }: ConsoleContext,
+  req: IncomingMessage,
+  res: ServerResponse,
+): Promise<void> {
+  const { act = '', ...fields } = await readBody(req, ['act', 'id', 'name', 'state', 'credential']);
+  const change = Object.hasOwn(passkeyActs, act) ? passkeyActs[act] : undefined;
+  if (change === undefined)
+    throw new ConsoleRefusal(400, 'invalid_request', '`act` must be options, register, rename or remove.');
+  sendJson(
+    res,
+    200,
+    (await browsers.asPerson(req, (identity, secret) => change(identity, secret, fields))) ?? {},
+  );
+}
+
+/** Ends one other session of the signed-in person, or all others. */
+export async function changeSessions(
+  { browsers, sessions }: ConsoleContext,
+  req: IncomingMessage,
+  res: ServerResponse,
+): Promise<void> {
+  const { act, id } = await readBody(req, ['act', 'id']);
+  if (act !== 'end' && act !== 'end-others')
+    throw new ConsoleRefusal(400, 'invalid_request', '`act` must be end or end-others.');
+  await browsers.asPerson(req, ({ browserSessions }, token) =>
+    act === 'end'
+      ? browserSessions.revokeOwn({ token, browserSessionId: requireText('id', id) })
+      : browserSessions.revokeOther({ token }),
+  );
+  if (act === 'end-others') sessions.closeOthersOf(browsers.require(req).key);
+  sendJson(res, 200, {});
+}

@@ -1,0 +1,22 @@
+import type { IncomingMessage } from 'node:http';
+import type { AddressRates } from './address-rates.ts';
+import type { BrowserSessions } from './browser-sessions.ts';
+import type { ConsoleDemo } from './demo.ts';
+import type { ProviderSignIn } from './provider-sign-in.ts';
+import type { Sessions } from './sessions.ts';
+import type { TokenExchange } from './token-exchange.ts';
+
+/** The context of the console's own endpoints. */
+export interface ConsoleContext {
+  readonly sessions: Sessions;
+  readonly browsers: BrowserSessions;
+  readonly exchange: TokenExchange;
+  readonly providers: ProviderSignIn | undefined;
+  readonly demo: ConsoleDemo | undefined;
+  /** The start of a sign-in sends a request to identity, its end one to the provider. Both need no session. */
+  readonly rates: { readonly begin: AddressRates; readonly finish: AddressRates };
+  readonly countedAs: (req: IncomingMessage) => string;
+  /** The address for browsers that get a code. */
+  readonly browserUrl: string | undefined;
+  readonly isSecure: boolean;
+}

@@ -1,0 +1,43 @@
+import { useQuery } from '@tanstack/react-query';
+import { readAccount } from '../client.ts';
+import { ErrorNote, Loading } from '../parts/Notes.tsx';
+import { OwnPasskeys } from './OwnPasskeys.tsx';
+import { OwnSessions } from './OwnSessions.tsx';
+
+/** Query key of the own passkeys and sessions. */
+export const accountKey = ['account'];
+
+/** The passkeys and sessions of the signed-in person. */
+export function AccountPage() {
+  const account = useQuery({ queryKey: accountKey, queryFn: readAccount });
+  return (
+    <div className="page">
+      <h1>Your account</h1>
+      {account.isError && <ErrorNote error={account.error} onRetry={() => void account.refetch()} />}
+      {account.isPending && <Loading lines={4} />}
+      {account.data?.signedInBy === 'session' && (
+        <>
+          <OwnPasskeys passkeys={account.data.passkeys} />
+          <OwnSessions {...account.data} />
+        </>
+      )}
+      {account.data?.signedInBy === 'token' && <NoSession by="a token or a code from `baton console`" />}
+      {account.data?.signedInBy === 'identity_provider' && <NoSession by={account.data.provider} />}
+    </div>
+  );
+}
+
+function NoSession({ by }: { by: string }) {
+  return (
+    <div className="card stack">
+      <p>
+        You signed in with {by}. Your passkeys and your sessions are shown after a sign-in with a passkey.{' '}
+        <a href="/sign-in?next=%2Faccount">Sign in with a passkey</a>
+      </p>
+      <p>
+        You have no passkey yet? An administrator creates a recovery link for you in{' '}
+        <a href="/administration">Administration</a>. Open it in the browser in which you want to sign in.
+      </p>
+    </div>
+  );
+}
