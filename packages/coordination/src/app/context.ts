@@ -28,6 +28,7 @@ export type Tools = Pick<
   | 'secrets'
   | 'differences'
   | 'publishBindingChange'
+  | 'verifyAdmission'
 >;
 
 /** The initiator of a command, the ids for its events, and the headers of a request. */
