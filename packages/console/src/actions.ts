@@ -102,7 +102,7 @@ async function signOut(
 
 async function listProviders({ providers }: ConsoleContext, req: IncomingMessage, res: ServerResponse) {
   await readBody(req, []);
-  sendJson(res, 200, { providers: providers?.keys ?? [] });
+  sendJson(res, 200, { providers: (await providers?.listKeys()) ?? [] });
 }
 
 async function beginProviderSignIn(
@@ -162,7 +162,7 @@ export async function finishProviderSignIn(
       },
       readSealedSignIns(req),
     );
-    const subject = readSubject(await exchange.exchangeGrant(req, grant));
+    const subject = readSubject(await exchange.enterWithGrant(req, grant));
     // A redirect from another site does not carry the session cookie, so the sealed sign-in contains the session.
     if (session !== undefined) sessions.close(session);
     browsers.closeEarlier(req);
