@@ -12,7 +12,7 @@ export function isOnOffer({ status, offered, principal_kind: kind }: RegisteredP
 
 /**
  * The providers that identity lists as offered. The list is read again after two seconds, so that a new provider has a
- * button without a restart; anybody may ask for it, so concurrent requests share one read.
+ * button without a restart; anybody may request it, so concurrent requests share one read.
  */
 export class OfferedProviders {
   readonly #list: (() => Promise<readonly Listed[]>) | undefined;

@@ -18,7 +18,7 @@ export const errors = {
   ),
   self_admission_refused: forbidden(
     'No rule of the tenant admits this person: none exists for the provider and role, or the person was admitted before and lost their access.',
-    'Ask an administrator, who allows a provider to admit people with `PUT /admission-rules/{identityProvider}`.',
+    'Contact an administrator, who allows a provider to admit people with `PUT /admission-rules/{identityProvider}`.',
   ),
   identity_token_required: conflict(
     'The rule applies to the tenant of the caller at identity, and the caller has none.',

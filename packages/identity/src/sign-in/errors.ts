@@ -85,7 +85,7 @@ export const errors = {
   ),
   sign_in_request_decided: conflict(
     'The sign-in request was decided otherwise before.',
-    'Read the request. A refused person can ask again when the time of the refusal is over; disable an admitted one with `POST …/principals/{principalId}:disable`.',
+    'Read the request. A refused person can make another request after `expiresAt`; disable an admitted one with `POST …/principals/{principalId}:disable`.',
   ),
   sign_in_request_expired: conflict(
     'The sign-in request has expired.',

@@ -22,7 +22,7 @@ export function SignInRequests({ me }: { me: HarnessContext }) {
       <h2 id="sign-in-requests">Sign-in requests</h2>
       {admin === undefined ? (
         <details className="card">
-          <summary>Show who asks to be admitted</summary>
+          <summary>Show sign-in requests</summary>
           <SecretGate />
         </details>
       ) : (
@@ -48,7 +48,7 @@ function Requests({ admin }: { admin: Administration }) {
   if (requests.isError) return <ErrorNote error={requests.error} onRetry={() => void requests.refetch()} />;
   if (roles.isError) return <ErrorNote error={roles.error} onRetry={() => void roles.refetch()} />;
   if (requests.data === undefined || roles.data === undefined) return <Loading lines={2} />;
-  if (requests.data.length === 0) return <p className="soft">Nobody asks to be admitted.</p>;
+  if (requests.data.length === 0) return <p className="soft">No sign-in requests.</p>;
   return (
     <ul className="stack">
       {requests.data.map((request) => (
@@ -92,7 +92,7 @@ function RequestCard({ admin, request, roles }: CardProps) {
         {email !== null && `, ${email}`}, from {identityProvider}
       </p>
       <p className="soft">
-        Asked <Moment at={createdAt} />
+        Requested <Moment at={createdAt} />
         {email !== null && !emailVerified && '. The provider has not verified the e-mail address'}.
       </p>
       <form className="row" onSubmit={onSubmit}>

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { reply } from '@baton/kernel/http/service';
 import { pageOf } from '@baton/values/wire';
 import { endpoint } from '../context.ts';
 import { AdmissionRule, AdmissionRuleRequest } from './admission-rule.ts';
@@ -29,7 +30,7 @@ export const admissionRulesApi = [
     permission: 'principals.write',
     params,
     body: AdmissionRuleRequest,
-    returns: { 200: AdmissionRule },
+    returns: { 200: AdmissionRule, 201: AdmissionRule },
     errors: [
       'identity_token_required',
       'not_found',
@@ -40,8 +41,10 @@ export const admissionRulesApi = [
     ],
     emits: [admissionRuleSet],
     example: { accessRole: 'member' },
-    handle: ({ params: { identityProvider }, body }, context) =>
-      setAdmissionRule(context, identityProvider, body.accessRole),
+    async handle({ params: { identityProvider }, body }, context) {
+      const { rule, isNew } = await setAdmissionRule(context, identityProvider, body.accessRole);
+      return reply(isNew ? 201 : 200, rule);
+    },
   }),
   endpoint({
     id: 'removeAdmissionRule',

@@ -32,7 +32,7 @@ export async function setAdmissionRule(
   context: Context,
   identityProvider: string,
   accessRole: string,
-): Promise<AdmissionRule> {
+): Promise<{ rule: AdmissionRule; isNew: boolean }> {
   const { db, tenantId, caller } = context;
   const { iamPrincipalId, credentialId } = caller;
   if (iamPrincipalId === null || credentialId === undefined) return fail('identity_token_required');
@@ -44,13 +44,14 @@ export async function setAdmissionRule(
   const provider = { issuer, iamTenantId, identityProvider };
   const known = await db.row(shareRule(provider));
   const role = access.accessRole as string;
-  if (known?.tenant_id === tenantId && known.access_role === role) return admissionRuleOf(known);
+  if (known?.tenant_id === tenantId && known.access_role === role)
+    return { rule: admissionRuleOf(known), isNew: false };
   if (known === undefined && ((await db.row(countRules(tenantId)))?.count ?? 0) >= rulesMax)
     fail('admission_rule_limit', { max: rulesMax });
   const row = await db.row(upsertRule({ id: newId(), tenantId, ...provider, accessRole: role }));
   if (row === undefined) return fail('admission_rule_elsewhere');
   emit(context, admissionRuleSet, { entityId: row.id }, providerOf(row));
-  return admissionRuleOf(row);
+  return { rule: admissionRuleOf(row), isNew: known === undefined };
 }
 
 /** Removes the rules of a provider; without one nothing changes. People whom they admitted keep their access. */

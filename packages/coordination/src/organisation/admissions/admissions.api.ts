@@ -15,7 +15,7 @@ export const admissionsApi = [
     summary:
       'Admit a person: create their principal and bind their identity with an access role, or nothing.',
     description:
-      'For somebody who asked at identity, before `…/sign-in-requests/{id}:admit` there. Nobody grants what they lack. 201 for a new one; for an identity that has the same role already, 200.',
+      'For somebody with a sign-in request at identity, before `…/sign-in-requests/{id}:admit` there. Nobody grants what they lack. 201 for a new one; for an identity that has the same role already, 200.',
     permission: 'principals.write',
     body: AdmissionRequest,
     returns: { 200: Admission, 201: Admission },

@@ -152,7 +152,7 @@ const present = (statement: string) =>
 describe('POST /admissions:self', () => {
   test('admits the person of a statement with the role of the rule, once', async () => {
     const provider = providerOf();
-    assert.equal((await rule(provider)).status, 200);
+    assert.equal((await rule(provider)).status, 201);
     const { statement, claims } = await statementOf(provider);
     assert.equal((await signedIn(claims.sub)).status, 401);
     const answers = await Promise.all([present(statement), present(statement), present(statement)]);
@@ -234,7 +234,7 @@ describe('POST /admissions:self', () => {
     const key = `own-${newId().slice(0, 8)}`;
     const own = { key, name: 'Own', permissions: ['tasks.read'] };
     const { body: role } = await admin.post('/access-roles', own);
-    assert.equal((await rule(provider, key)).status, 200);
+    assert.equal((await rule(provider, key)).status, 201);
     const { statement } = await statementOf(provider, { access_role: key });
     const change = { permissions: ['tasks.read', 'admin'] };
     const changed = await admin.patch(`/access-roles/${role.id}`, change, { 'if-match': '"access_role-1"' });

@@ -91,7 +91,7 @@ const choices = {
     'The claim with the name of a person, used at the first sign-in only. If it is empty or absent in a token, the name consists of the provider and the external id.',
   ),
   emailClaim: characters(0, 80).describe(
-    'The claim with the e-mail address of a person who asks to be admitted. It counts as verified only if it is `email` and the token has `email_verified: true`.',
+    'The claim with the e-mail address of a person with a sign-in request. It counts as verified only if it is `email` and the token has `email_verified: true`.',
   ),
   unknownPeople: UnknownPeople.describe(
     'The result of the first sign-in of an unknown person: `create` makes a principal, `request` a sign-in request that an administrator admits or refuses.',

@@ -100,7 +100,7 @@ test('with a token: its claims, and the result of a sign-in, which changes nothi
   assert.equal((await run(at, { token })).outcome.code, 'identity_provider_not_found');
 });
 
-test('a token that sign-ins refuse fails with the same code; a provider that creates people says so', async () => {
+test('a token that sign-ins refuse fails with the same code; a provider may create people', async () => {
   const at = await makeRealm(identity, upstream);
   const token = await tokenOf('maria');
   assert.equal((await run(at, { token })).outcome.result, 'created');

@@ -19,7 +19,7 @@ const endedDaysKept = 30;
 const deletedAtOnceMax = 100;
 
 /**
- * Stores that an unknown person asks to be admitted (see docs/reference/sign-in-requests.md). Repeated sign-ins of the
+ * Stores the request of an unknown person (see docs/reference/sign-in-requests.md). Repeated sign-ins of the
  * person, and those after a refusal, store nothing new; nor does anybody while the tenant or the provider has as many
  * pending requests as allowed. The caller responds in the same way to all of them.
  */

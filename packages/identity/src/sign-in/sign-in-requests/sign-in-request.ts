@@ -32,7 +32,7 @@ export const SignInRequest = z
     attempts: z.int(),
     createdAt: Timestamp,
     lastAttemptAt: Timestamp,
-    expiresAt: Timestamp.describe('Of a refused request: until then the person cannot ask again.'),
+    expiresAt: Timestamp.describe('Of a refused request: until then the person cannot make another.'),
     decidedAt: Timestamp.nullable(),
     decisionReason: z.string(),
   })
@@ -59,7 +59,7 @@ export const SignInRefusal = z
       .min(60)
       .max(365 * daySeconds)
       .default(7 * daySeconds)
-      .describe('How long the person cannot ask again.'),
+      .describe('How long the person cannot make another request.'),
   })
   .meta({ id: 'SignInRefusal' });
 export type SignInRefusal = z.infer<typeof SignInRefusal>;

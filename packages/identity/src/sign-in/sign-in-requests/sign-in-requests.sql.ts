@@ -8,7 +8,7 @@ const columns = part`r.id, r.tenant_id, r.identity_provider_id, r.principal_id, 
       r.decision_reason, p.key as identity_provider,
       case when r.status = 'pending' and r.expires_at <= clock_timestamp() then 'expired' else r.status end as status`;
 
-/** The identity that asks: one request of it exists in a tenant. */
+/** The identity of a request, which is unique in a tenant. */
 interface Asking {
   tenantId: string;
   issuer: string;
@@ -16,7 +16,7 @@ interface Asking {
 }
 
 /**
- * Deletes the request of a person who may ask again. A recently admitted one stays: the person may have signed in just
+ * Deletes the request of a person who may make another. A recently admitted one stays: the person may have signed in just
  * before their identity was linked.
  */
 export function deleteEndedRequest({ tenantId, issuer, subject }: Asking) {
@@ -57,7 +57,7 @@ export function deleteOldRequests(tenantId: string, daysKept: number, limit: num
       order by created_at limit ${limit} for update skip locked)`;
 }
 
-/** No row when a concurrent sign-in has asked for the same person. */
+/** No row when a concurrent sign-in has stored a request of the same person. */
 export function insertRequest(
   request: Asking & {
     id: string;

@@ -38,7 +38,7 @@ async function signIn(at: Realm, claims: object, route: (typeof routes)[number] 
   return [status, body];
 }
 
-/** A person who asked, and their request. */
+/** A person with a pending request. */
 async function ask(at: Realm, claims: object = {}) {
   const sub = newSubject();
   assert.deepEqual(await signIn(at, { sub, ...claims }), pending);
@@ -72,7 +72,7 @@ describe('an unknown person who signs in through a provider', () => {
     assert.ok(!JSON.stringify([events, await auditOf(identity, at.tenantId)]).includes('Petra'));
   });
 
-  test('asks once, however often they sign in, also at the same time', async () => {
+  test('has one request, however often they sign in, also at the same time', async () => {
     const at = await asking();
     const sub = newSubject();
     const token = await upstream.sign({ sub });
@@ -125,7 +125,7 @@ describe('an unknown person who signs in through a provider', () => {
     assert.equal(other.unknown_people, 'create');
   });
 
-  test('may not ask again for the time of a refusal, and then makes a new request', async () => {
+  test('makes no other request for the time of a refusal, and then a new one', async () => {
     const at = await asking();
     const { sub, id } = await ask(at);
     const refused = await made(decide(at, id, 'refuse', { forSeconds: 3600 }));

@@ -106,7 +106,7 @@ async function createAdmitted(context: Context, row: SignInRequestRow): Promise<
 }
 
 /**
- * Refuses a person, who then can't ask again for a while; an expired request, too. A repetition changes nothing.
+ * Refuses a person, who then can't make another request for a while; an expired request, too. A repetition changes nothing.
  * @throws Refusal `sign_in_request_not_found`, `sign_in_request_decided`
  */
 export async function refuseSignInRequest(

@@ -27,7 +27,7 @@ export function AdmissionFields({ provider }: { provider?: Provider }) {
       <label className={styles.field}>
         <span>Unknown people</span>
         <select name="unknown" defaultValue={provider?.unknown_people ?? 'request'}>
-          <option value="request">ask an administrator</option>
+          <option value="request">request access from an administrator</option>
           <option value="create">are created without access</option>
         </select>
       </label>
