@@ -76,14 +76,14 @@ describe('people who sign in through a provider for the first time', { skip: noB
       ['ada'],
     );
 
-    const second = await signIn('corp', 'bob');
+    const second = await signIn('corp', 'eve');
     await second.page.getByText(/Your request has been sent/).waitFor();
     await inbox.reload();
     await inbox.getByText('Show sign-in requests').click();
     await enterSecret(inbox);
     await inbox.getByRole('button', { name: 'Refuse' }).click();
     await inbox.getByText('No sign-in requests.').waitFor();
-    const again = await signIn('corp', 'bob');
+    const again = await signIn('corp', 'eve');
     await again.page.getByText(/Your request has been sent/).waitFor();
   });
 

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import Provider, { type Configuration } from 'oidc-provider';
 
 const { REDIRECT_URI = '', CLIENT_SECRET = '', ID_TOKEN_SECONDS = '300', HAS_REFRESH = '' } = process.env;
-const people = ['ada', 'bob'];
+const people = ['ada', 'bob', 'eve'];
 
 console.info = console.error;
 console.warn = console.error;

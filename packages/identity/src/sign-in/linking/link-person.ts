@@ -11,9 +11,11 @@ import type { OpenProvider, StoredProvider } from '../identity-providers/identit
 import { admits } from '../identity-providers/self-admission.ts';
 import type { UpstreamIdentity } from '../upstream-token/upstream-token.ts';
 import {
+  deletePendingRequest,
   enterPeople,
   findLinks,
   findPerson,
+  findRefusal,
   insertLink,
   type LinkClaims,
   type LinkRow,
@@ -63,7 +65,7 @@ export async function linkPerson(
   if (links.length > 1) fail('external_identity_conflict');
   const [link] = links;
   if (link === undefined)
-    return mayEnter(provider, identity)
+    return (await mayEnter(db, provider, identity))
       ? createPerson(context, provider, { ...claims, ...identity })
       : undefined;
   const person = people.find(({ id }) => id === link.principal_id);
@@ -92,10 +94,18 @@ export async function findPersonOf(
   return person;
 }
 
-/** Whether the first sign-in of an unknown person creates a principal. */
-export function mayEnter(provider: StoredProvider, identity: UpstreamIdentity): boolean {
-  const { unknown_people: unknown, principal_kind: kind, admit } = provider;
-  return unknown === 'create' || kind !== 'human' || admits(admit, identity);
+/**
+ * Whether the first sign-in of an unknown person creates a principal. A refusal by an administrator takes precedence over
+ * what the provider admits by itself.
+ */
+export async function mayEnter(
+  db: Db,
+  provider: StoredProvider,
+  identity: UpstreamIdentity,
+): Promise<boolean> {
+  const { unknown_people: unknown, principal_kind: kind, admit, tenant_id: tenantId, issuer } = provider;
+  if (unknown === 'request' && kind === 'human' && !admits(admit, identity)) return false;
+  return (await db.row(findRefusal(tenantId, { issuer, subject: identity.subject }))) === undefined;
 }
 
 function refuseUnusableLink(
@@ -120,6 +130,7 @@ async function createPerson(
   if (person === undefined) throw new LinkChanged();
   const [principalId, externalIdentityId] = [person.id, randomUUID()];
   await context.db.run(insertLink({ ...claims, id: externalIdentityId, tenantId, principalId }));
+  await context.db.run(deletePendingRequest(tenantId, claims));
   const origin = { identityProvider: key };
   emit(context, principalCreated, { tenantId, aggregateId: principalId }, { principalId, kind, ...origin });
   const linked = { externalIdentityId, principalId, ...origin };

@@ -69,6 +69,24 @@ export function findPerson(tenantId: string, principalId: string) {
     from principals p where p.id = ${principalId}`;
 }
 
+/** Whether an administrator has refused the identity for a time that hasn't ended. */
+export function findRefusal(tenantId: string, { issuer, subject }: Pick<LinkClaims, 'issuer' | 'subject'>) {
+  return sql<{ id: string }>`
+    select id from sign_in_requests
+    where tenant_id = ${tenantId} and issuer = ${issuer} and subject = ${subject} and status = 'refused'
+      and expires_at > clock_timestamp()`;
+}
+
+/** Deletes the request of a person who was created meanwhile. */
+export function deletePendingRequest(
+  tenantId: string,
+  { issuer, subject }: Pick<LinkClaims, 'issuer' | 'subject'>,
+) {
+  return sql`
+    delete from sign_in_requests
+    where tenant_id = ${tenantId} and issuer = ${issuer} and subject = ${subject} and status = 'pending'`;
+}
+
 /** Violates a unique index when a concurrent transaction creates the same link; the sign-in is then retried. */
 export function insertLink(
   link: LinkClaims & { id: string; tenantId: string; principalId: string; acr: string | null },

@@ -139,6 +139,7 @@ async function outcomeOf(
   );
   if (typeof isNew === 'string') return refused(isNew);
   if (!isNew) return { result: 'signs_in', code: null, role };
-  if (!mayEnter(provider, identity)) return { result: 'requested', code: null, role: null };
+  if (!(await mayEnter(context.db, provider, identity)))
+    return { result: 'requested', code: null, role: null };
   return { result: role === null ? 'created' : 'admitted', code: null, role };
 }

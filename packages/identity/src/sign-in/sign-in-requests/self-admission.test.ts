@@ -77,6 +77,25 @@ test('people of one of the groups are admitted; with both lists both must match'
   assert.ok(!(await isAdmitted(both, mail('p@example.com'))));
 });
 
+test('a refusal by an administrator takes precedence; a pending request ends when the provider admits its person', async () => {
+  const at = await makeRealm(identity, upstream, { unknownPeople: 'request' });
+  const requests = `/tenants/${at.tenantId}/sign-in-requests`;
+  const [refused, pending] = [newSubject(), newSubject()];
+  for (const sub of [refused, pending]) assert.ok(!(await isAdmitted(at, { sub, ...mail('p@example.com') })));
+  const { items } = await made(identity.get(requests));
+  const { id } = items.find(({ subject }: { subject: string }) => subject === refused);
+  await made(identity.post(`${requests}/${id}:refuse`, {}));
+  const admit = { role: 'member', domains: ['example.com'] };
+  await made(identity.patch(`/tenants/${at.tenantId}/identity-providers/${at.key}`, { admit }));
+  assert.ok(!(await isAdmitted(at, { sub: refused, ...mail('p@example.com') })));
+  assert.ok(await isAdmitted(at, { sub: pending, ...mail('p@example.com') }));
+  const left = (await made(identity.get(requests))).items;
+  assert.deepEqual(
+    left.map(({ subject, status }: { subject: string; status: string }) => [subject, status]),
+    [[refused, 'refused']],
+  );
+});
+
 test('a statement is bound to person, tenant, audience, provider and role for 60 seconds, and is no access token', async () => {
   const at = await admitting({ domains: ['example.com'] });
   const { principalId, admissionStatement } = await made(
