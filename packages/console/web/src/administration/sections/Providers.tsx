@@ -27,14 +27,14 @@ export function Providers({ admin }: { admin: Administration }) {
     );
   }
   /** Only coordination gives roles, so its own rule must allow what the provider admits. */
-  async function allow(key: string, admit: { role: string } | null) {
-    if (admit === null) await baton.admissionRules.remove(key);
-    else await baton.admissionRules.set(key, { accessRole: admit.role });
+  async function allow(key: string, admit: { role: string } | null, isAllowed = false) {
+    if (admit !== null) await baton.admissionRules.set(key, { accessRole: admit.role });
+    else if (isAllowed) await baton.admissionRules.remove(key);
   }
-  async function change(key: string, values: Values) {
+  async function change({ key, admit: before }: { key: string; admit: object | null }, values: Values) {
     const people = values.text('people') as '' | 'move' | 'detach';
     const admission = admissionIn(values);
-    await allow(key, admission.admit);
+    await allow(key, admission.admit, before !== null);
     await identity.identityProviders.update(tenantId, key, {
       issuer: values.text('issuer'),
       audience: values.text('audience'),
@@ -104,7 +104,7 @@ export function Providers({ admin }: { admin: Administration }) {
               }
             >
               <ProviderTest admin={admin} providerKey={key} />
-              <ProviderChange provider={provider} change={(values) => change(key, values)} />
+              <ProviderChange provider={provider} change={(values) => change(provider, values)} />
             </Line>
           );
         }}
