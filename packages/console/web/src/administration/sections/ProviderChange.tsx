@@ -1,3 +1,4 @@
+import { useState } from 'react';
 import type { Administration } from '../admin-secret.ts';
 import styles from '../administration.module.css';
 import { Create, Field, type Values } from '../Section.tsx';
@@ -85,8 +86,21 @@ export function ProviderChange({
   provider: Provider;
   change(values: Values): Promise<void>;
 }) {
+  const [isChanging, setChanging] = useState(false);
+  async function save(values: Values) {
+    await change(values);
+    setChanging(false);
+  }
+  if (!isChanging)
+    return (
+      <div className="row">
+        <button type="button" onClick={() => setChanging(true)}>
+          Change {provider.key} …
+        </button>
+      </div>
+    );
   return (
-    <Create title={`Change ${provider.key}`} submit="Save" make={change}>
+    <Create title={`Change ${provider.key}`} submit="Save" make={save} isOpenAtFirst>
       <Field name="issuer" label="Issuer" type="url" required defaultValue={provider.issuer} />
       <label className={styles.field}>
         <span>People of the provider, if the issuer changes</span>
