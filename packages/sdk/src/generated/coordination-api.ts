@@ -1525,7 +1525,7 @@ delete(id: string, options?: CallOptions): Promise<undefined>;
 }
 
 export interface AdmissionsApi {
-/** Admit a person: create their principal and bind their identity with an access role, or nothing. For somebody who asked at identity, before `…/sign-in-requests/{id}:admit` there. Nobody grants what they lack. 201 for a new one; for an identity that has the same role already, 200. Needs principals.write. `POST /api/v1/admissions` */
+/** Admit a person: create their principal and bind their identity with an access role, or nothing. For somebody with a sign-in request at identity, before `…/sign-in-requests/{id}:admit` there. Nobody grants what they lack. 201 for a new one; for an identity that has the same role already, 200. Needs principals.write. `POST /api/v1/admissions` */
 admitPerson(body: AdmissionRequest, options?: CallOptions): Promise<Admission>;
 /** Be admitted by a statement of identity, if a rule of the tenant allows it. Needs no credential: the statement is signed, and bound to one person and tenant. It admits an identity once; 201 for a new one, 200 for one that is admitted. `POST /api/v1/admissions:self` */
 admitSelf(body: SelfAdmissionRequest, options?: CallOptions): Promise<Admission>;

@@ -324,7 +324,7 @@ exchange(tenantId: string, body: FederatedTokenRequest, options?: CallOptions): 
 }
 
 export interface SignInRequestsApi {
-/** List the people who signed in through a provider and asked to be admitted, by creation. `GET /api/v1/tenants/{tenantId}/sign-in-requests` */
+/** List the requests of unknown people who signed in through a provider, by creation. `GET /api/v1/tenants/{tenantId}/sign-in-requests` */
 list(tenantId: string, query?: {
 /** The maximum number of items; 100 by default. */
 limit?: number;
@@ -336,7 +336,7 @@ status?: "pending" | "admitted" | "refused" | "expired";
 get(tenantId: string, signInRequestId: string, options?: CallOptions): Promise<SignInRequest>;
 /** Admit a person: create their principal and link their identity, or nothing. The principal gets the id in `principalId`. Bind it in coordination before, with `POST /admissions`: identity gives no rights. A repetition changes nothing. `POST /api/v1/tenants/{tenantId}/sign-in-requests/{signInRequestId}:admit` */
 admit(tenantId: string, signInRequestId: string, options?: CallOptions): Promise<SignInRequest>;
-/** Refuse a person, who cannot ask again for a while. The person is not informed. A repetition changes nothing and keeps the first time. `POST /api/v1/tenants/{tenantId}/sign-in-requests/{signInRequestId}:refuse` */
+/** Refuse a person, who cannot make another request for a while. The person is not informed. A repetition changes nothing and keeps the first time. `POST /api/v1/tenants/{tenantId}/sign-in-requests/{signInRequestId}:refuse` */
 refuse(tenantId: string, signInRequestId: string, body?: SignInRefusal, options?: CallOptions): Promise<SignInRequest>;
 }
 

@@ -369,7 +369,7 @@ externalIdClaim?: string;
 groupClaim?: string;
 /** The claim with the name of a person, used at the first sign-in only. If it is empty or absent in a token, the name consists of the provider and the external id. */
 displayNameClaim?: string;
-/** The claim with the e-mail address of a person who asks to be admitted. It counts as verified only if it is `email` and the token has `email_verified: true`. */
+/** The claim with the e-mail address of a person with a sign-in request. It counts as verified only if it is `email` and the token has `email_verified: true`. */
 emailClaim?: string;
 /** The result of the first sign-in of an unknown person: `create` makes a principal, `request` a sign-in request that an administrator admits or refuses. */
 unknownPeople?: "create" | "request";
@@ -618,7 +618,7 @@ externalIdClaim?: string;
 groupClaim?: string;
 /** The claim with the name of a person, used at the first sign-in only. If it is empty or absent in a token, the name consists of the provider and the external id. */
 displayNameClaim?: string;
-/** The claim with the e-mail address of a person who asks to be admitted. It counts as verified only if it is `email` and the token has `email_verified: true`. */
+/** The claim with the e-mail address of a person with a sign-in request. It counts as verified only if it is `email` and the token has `email_verified: true`. */
 emailClaim?: string;
 /** The result of the first sign-in of an unknown person: `create` makes a principal, `request` a sign-in request that an administrator admits or refuses. */
 unknownPeople?: "create" | "request";
@@ -1098,7 +1098,7 @@ nextAfter: string | null;
 
 export type SignInRefusal = {
 reason?: string;
-/** How long the person cannot ask again. */
+/** How long the person cannot make another request. */
 forSeconds?: number;
 };
 
@@ -1118,7 +1118,7 @@ status: "pending" | "admitted" | "refused" | "expired";
 attempts: number;
 createdAt: Timestamp;
 lastAttemptAt: Timestamp;
-/** Of a refused request: until then the person cannot ask again. */
+/** Of a refused request: until then the person cannot make another. */
 expiresAt: Timestamp;
 decidedAt: Timestamp | null;
 decisionReason: string;
