@@ -41,6 +41,21 @@ create table access_roles (
   constraint access_roles_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
 
+create table admission_rules (
+  id uuid not null,
+  issuer text not null,
+  iam_tenant_id uuid not null,
+  identity_provider text not null,
+  tenant_id uuid not null,
+  access_role text not null,
+  created_at timestamp(3) with time zone default now() not null,
+  updated_at timestamp(3) with time zone default now() not null,
+  constraint admission_rules_pkey PRIMARY KEY (id),
+  constraint admission_rules_provider UNIQUE (issuer, iam_tenant_id, identity_provider),
+  constraint admission_rules_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX admission_rules_of_tenant ON public.admission_rules USING btree (tenant_id, identity_provider);
+
 create table agent_connections (
   agent_id uuid not null,
   tenant_id uuid not null,

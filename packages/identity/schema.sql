@@ -283,12 +283,17 @@ create table identity_providers (
   principal_kind text default 'human'::text not null,
   required_claims jsonb default '{}'::jsonb not null,
   key_set jsonb,
+  email_claim text default 'email'::text not null,
+  unknown_people text default 'create'::text not null,
+  admit jsonb,
+  offered boolean default false not null,
   constraint identity_providers_pkey PRIMARY KEY (id),
   constraint identity_providers_issuer UNIQUE (tenant_id, issuer),
   constraint identity_providers_key UNIQUE (tenant_id, key),
   constraint identity_providers_lifecycle_profile_check CHECK ((lifecycle_profile = ANY (ARRAY['read_only'::text, 'managed'::text]))),
   constraint identity_providers_principal_kind_check CHECK ((principal_kind = ANY (ARRAY['human'::text, 'workload'::text, 'none'::text]))),
   constraint identity_providers_status_check CHECK ((status = ANY (ARRAY['active'::text, 'disabled'::text]))),
+  constraint identity_providers_unknown_people_check CHECK ((unknown_people = ANY (ARRAY['create'::text, 'request'::text]))),
   constraint identity_providers_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
 CREATE INDEX identity_providers_of_issuer ON public.identity_providers USING btree (issuer) WHERE (principal_kind <> 'human'::text);
@@ -568,6 +573,36 @@ create table service_accounts (
   constraint service_accounts_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
 CREATE INDEX service_accounts_of_tenant ON public.service_accounts USING btree (tenant_id, created_at, id);
+
+create table sign_in_requests (
+  id uuid not null,
+  tenant_id uuid not null,
+  identity_provider_id uuid not null,
+  principal_id uuid not null,
+  issuer text not null,
+  subject text not null,
+  external_id text not null,
+  display_name text not null,
+  email text,
+  email_verified boolean not null,
+  status text default 'pending'::text not null,
+  attempts integer default 1 not null,
+  created_at timestamp(3) with time zone default now() not null,
+  last_attempt_at timestamp(3) with time zone default now() not null,
+  expires_at timestamp(3) with time zone not null,
+  decided_at timestamp(3) with time zone,
+  decision_reason text default ''::text not null,
+  constraint sign_in_requests_pkey PRIMARY KEY (id),
+  constraint sign_in_requests_identity UNIQUE (tenant_id, issuer, subject),
+  constraint sign_in_requests_principal UNIQUE (principal_id),
+  constraint sign_in_requests_check CHECK (((status = 'pending'::text) = (decided_at IS NULL))),
+  constraint sign_in_requests_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'admitted'::text, 'refused'::text]))),
+  constraint sign_in_requests_identity_provider_id_fkey FOREIGN KEY (identity_provider_id) REFERENCES identity_providers(id),
+  constraint sign_in_requests_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX sign_in_requests_ended ON public.sign_in_requests USING btree (tenant_id, decided_at) WHERE (status <> 'pending'::text);
+CREATE INDEX sign_in_requests_of_tenant ON public.sign_in_requests USING btree (tenant_id, created_at, id);
+CREATE INDEX sign_in_requests_pending ON public.sign_in_requests USING btree (tenant_id, identity_provider_id, expires_at) WHERE (status = 'pending'::text);
 
 create table signing_algorithm_uses (
   algorithm text not null,

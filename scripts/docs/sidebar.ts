@@ -123,6 +123,7 @@ const ownSections: readonly Section[] = [
           { file: 'docs/reference/browser-sessions.md', label: 'Browser sessions' },
           { file: 'docs/reference/invitations.md', label: 'Invitations' },
           { file: 'docs/reference/administration-tokens.md', label: 'Administration tokens' },
+          { file: 'docs/reference/sign-in-requests.md', label: 'Sign-in requests' },
           { file: 'docs/reference/scim.md', label: 'SCIM' },
           'docs/reference/console-sign-in.md',
           { file: 'docs/reference/audit.md', label: 'Journal and audit log' },

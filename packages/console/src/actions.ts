@@ -104,7 +104,7 @@ async function signOut(
 
 async function listProviders({ providers }: ConsoleContext, req: IncomingMessage, res: ServerResponse) {
   await readBody(req, []);
-  sendJson(res, 200, { providers: providers?.keys ?? [] });
+  sendJson(res, 200, { providers: (await providers?.listKeys()) ?? [] });
 }
 
 async function beginProviderSignIn(
@@ -173,7 +173,7 @@ export async function finishProviderSignIn(
     );
     const { subject, ...signedIn } =
       invitation === undefined
-        ? { grant, subject: readSubject(await exchange.exchangeGrant(req, grant)) }
+        ? { grant, subject: readSubject(await exchange.enterWithGrant(req, grant)) }
         : await acceptByProvider(exchange, req, invitation, grant);
     // A redirect from another site does not carry the session cookie, so the sealed sign-in contains the session.
     if (session !== undefined) await browsers.close(req, session, 'replaced');

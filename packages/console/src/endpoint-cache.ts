@@ -2,6 +2,7 @@ import { discover, type Outbound, type ProviderEndpoints } from './provider.ts';
 
 /** In milliseconds. A failed discovery is retried soon, but not for every request. */
 export const discoveryBounds = { keptMsMax: 300_000, failedMsMax: 2000 };
+const providersMax = 200;
 
 interface Known {
   readonly issuer: string;
@@ -22,7 +23,7 @@ export class EndpointCache {
   }
 
   /**
-   * @param provider a key from the settings, which bound the size of the cache
+   * @param provider the key of a provider on offer; beyond 200 the oldest is dropped
    * @throws ConsoleRefusal 503 if the provider's response is missing or invalid
    */
   of(provider: string, issuer: string): Promise<ProviderEndpoints> {
@@ -30,6 +31,9 @@ export class EndpointCache {
     if (found?.issuer === issuer && this.#now() < found.untilMs) return found.endpoints;
     const endpoints = discover(this.#outbound, issuer);
     const known: Known = { issuer, endpoints, untilMs: Number.POSITIVE_INFINITY };
+    this.#known.delete(provider);
+    const [oldest] = this.#known.keys();
+    if (this.#known.size >= providersMax && oldest !== undefined) this.#known.delete(oldest);
     this.#known.set(provider, known);
     const keep = (forMs: number) => () => {
       known.untilMs = this.#now() + forMs;

@@ -1,5 +1,6 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { EndpointCache } from './endpoint-cache.ts';
+import { isOnOffer, OfferedProviders } from './offered-providers.ts';
 import {
   type Outbound,
   type ProviderEndpoints,
@@ -17,8 +18,12 @@ export interface ProviderSignInOptions {
   readonly redirectUri: string;
   /** Those of other addresses of the console, which a provider accepts if they are registered, too. */
   readonly otherRedirectUris?: readonly string[];
-  /** The keys of the enabled providers, each with the console's client secret, if any. */
+  /** The keys of the providers that are always offered, each with the console's client secret, if any. */
   readonly providers: ReadonlyMap<string, ProviderSecret | undefined>;
+  /** Client secrets by the key of a provider, for those that identity lists as offered. */
+  readonly secrets?: ReadonlyMap<string, ProviderSecret>;
+  /** Lists the tenant's providers at identity. */
+  list?(): Promise<readonly (RegisteredProvider & { readonly key: string })[]>;
   /** Reads a provider from identity. @throws if it does not exist */
   read(key: string): Promise<RegisteredProvider>;
   readonly outbound: Outbound;
@@ -56,6 +61,7 @@ export class ProviderSignIn {
   readonly #options: ProviderSignInOptions;
   readonly #seals = new SignInSeals();
   readonly #endpoints: EndpointCache;
+  readonly #offered: OfferedProviders;
   /** Used states with their expiry. Each state is valid once. */
   readonly #answered = new Map<string, number>();
   /** The pinned addresses of secrets that are configured without one. */
@@ -67,10 +73,12 @@ export class ProviderSignIn {
     this.#options = options;
     this.#now = now;
     this.#endpoints = new EndpointCache(options.outbound, now);
+    this.#offered = new OfferedProviders(options.list, now);
   }
 
-  get keys(): string[] {
-    return [...this.#options.providers.keys()];
+  /** The keys of the providers on offer: those of the settings, and those that identity lists as offered. */
+  async listKeys(): Promise<string[]> {
+    return [...new Set([...this.#options.providers.keys(), ...(await this.#offered.keys())])];
   }
 
   get tenantId(): string {
@@ -104,10 +112,13 @@ export class ProviderSignIn {
     pageKeyHash: string,
     from: Partial<Pick<BegunSignIn, 'redirectUri' | 'session' | 'invitation'>> = {},
   ): Promise<{ url: string; browser: string }> {
-    const { providers, read } = this.#options;
+    const { providers, list, read } = this.#options;
     const { redirectUri = this.#options.redirectUri, session, invitation } = from;
-    const registered = providers.has(provider) ? await read(provider).catch(() => undefined) : undefined;
-    if (registered?.status !== 'active')
+    const isConfigured = providers.has(provider);
+    const mayRead = isConfigured || list !== undefined;
+    const registered = mayRead ? await read(provider).catch(() => undefined) : undefined;
+    const isOffered = registered !== undefined && (isConfigured || isOnOffer(registered));
+    if (!isOffered || registered.status !== 'active')
       throw new ConsoleRefusal(
         404,
         'identity_provider_not_found',
@@ -143,7 +154,7 @@ export class ProviderSignIn {
       response_type: 'code',
       client_id: registered.audience,
       redirect_uri: redirectUri,
-      scope: 'openid profile',
+      scope: 'openid profile email',
       state,
       nonce,
       code_challenge: createHash('sha256').update(verifier).digest('base64url'),
@@ -224,7 +235,8 @@ export class ProviderSignIn {
 
   /** @throws ConsoleRefusal if the secret may not be sent to the provider's token endpoint */
   #secretFor(provider: string, { token }: ProviderEndpoints): string | undefined {
-    const secret = this.#options.providers.get(provider);
+    const { providers, secrets } = this.#options;
+    const secret = providers.get(provider) ?? secrets?.get(provider);
     if (secret === undefined) return undefined;
     const { origin } = new URL(token);
     const address = secret.address ?? this.#addresses.get(provider) ?? origin;

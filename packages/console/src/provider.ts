@@ -6,6 +6,9 @@ export interface RegisteredProvider {
   /** The audience of its ID tokens, which is the console's client ID at the provider. */
   readonly audience: string;
   readonly status: 'active' | 'disabled';
+  /** Whether the sign-in page has a button for it, without a setting of the console. */
+  readonly offered?: boolean;
+  readonly principal_kind?: string;
 }
 
 /** Sends requests to addresses from API input: only public ones over https, unless the operator allows others. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { createClient, type IssuedToken, type Transport } from '@baton/sdk';
+import { BatonError, createClient, type IssuedToken, type Transport } from '@baton/sdk';
 import type { ProviderGrant } from './provider-sign-in.ts';
 import { ConsoleRefusal } from './refusal.ts';
 import { parseJson } from './request-body.ts';
@@ -43,6 +43,34 @@ export class TokenExchange {
     const token = await grant.idToken();
     const body = { identityProvider: grant.provider, token, audience };
     return this.run(req, (identity) => identity.federation.exchange(this.#options.tenantId ?? '', body));
+  }
+
+  /**
+   * Exchanges the grant of a sign-in that has just finished. If the provider admits the person by itself, coordination
+   * decides whether they get a principal; a refusal ends no sign-in, because they may have one already.
+   * @throws ConsoleRefusal as `exchangeGrant`
+   */
+  async enterWithGrant(req: IncomingMessage, grant: ProviderGrant): Promise<IssuedToken> {
+    const token = await grant.idToken();
+    const body = { identityProvider: grant.provider, token, audience, withAdmission: true };
+    const issued = await this.#run(req, (identity) =>
+      identity.federation.exchange(this.#options.tenantId ?? '', body),
+    );
+    const { admissionStatement: statement } = issued;
+    if (statement !== null) await this.#presentStatement(statement, issued);
+    return issued;
+  }
+
+  async #presentStatement(statement: string, issued: IssuedToken): Promise<void> {
+    const { admissions } = createClient({
+      url: this.#options.url,
+      deadlineMs: exchangeMsMax,
+      credential: { accessToken: () => Promise.resolve(publicToken(issued)) },
+    });
+    await admissions.admitSelf({ statement }).catch((error: unknown) => {
+      const isRefused = error instanceof BatonError && error.code === 'self_admission_refused';
+      if (!isRefused) throw error;
+    });
   }
 
   /** @returns the id of the token's owner in the coordination service */

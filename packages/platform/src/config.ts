@@ -42,7 +42,7 @@ export const settingTable = {
   }),
   BATON_CONSOLE_PROVIDERS: list({
     default: [],
-    doc: "Keys of the identity providers for sign-in to the console. The console's client ID is the provider's audience; its redirect URI is `/console/callback` below the public URL.",
+    doc: "Keys of the identity providers for sign-in to the console, in addition to those that are `offered` at identity. The console's client ID is the provider's audience; its redirect URI is `/console/callback` below the public URL.",
   }),
   BATON_CONSOLE_SECRETS_FILE: optional(
     "A file with the console's client secrets, one provider per line: `key address secret`, for example `corporate https://login.example.com the-secret`. The secret is sent only to that scheme, host and port. A line `key:secret` uses the first token endpoint that is discovered after each start. For a provider without a line, the console is a public client.",

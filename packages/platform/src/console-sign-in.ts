@@ -22,7 +22,8 @@ interface SignInParts {
 }
 
 /**
- * Configures sign-in with the tenant's identity providers; undefined if the settings contain none.
+ * Configures sign-in with the tenant's identity providers: those of the settings, and those that identity lists as
+ * offered, also later ones.
  * @throws StartError for a secrets file that can't be read
  */
 export function consoleSignIn(
@@ -33,7 +34,6 @@ export function consoleSignIn(
   parts: SignInParts,
 ): ConsoleOptions['signIn'] {
   const keys = settings.BATON_CONSOLE_PROVIDERS;
-  if (keys.length === 0) return undefined;
   const { tenantId, adminSecret, coordinationUrl, identityUrl, allowedHosts, publicUrl, say } = parts;
   const secrets = secretsIn(settings.BATON_CONSOLE_SECRETS_FILE);
   const { identity } = createClient({ coordinationUrl, identityUrl, adminSecret, deadlineMs: 10_000 });
@@ -44,6 +44,8 @@ export function consoleSignIn(
     redirectUri: publicUrl.replace(/\/+$/, '') + callbackPath,
     otherRedirectUris: [localhostUrl(publicUrl).replace(/\/+$/, '') + callbackPath],
     providers: new Map(keys.map((key) => [key, secrets.get(key)])),
+    secrets,
+    list: () => identity.identityProviders.list(tenantId),
     read: (key) => identity.identityProviders.get(tenantId, key),
     outbound: reportProviderFailures(outbound, say),
   };

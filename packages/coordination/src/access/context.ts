@@ -2,6 +2,7 @@ import { endpointsOf } from '@baton/kernel/http/service';
 import type { Context as LowerContext } from '../leases/context.ts';
 import type { Auth } from '../service/auth.ts';
 import type { Permission } from '../service/permissions.ts';
+import type { AdmissionClaims } from './access-tokens/tokens.ts';
 import type { ErrorCode } from './errors.ts';
 import type { Authorities } from './policy/authorities.ts';
 import type { Differences } from './policy/differences.ts';
@@ -15,6 +16,11 @@ export interface Context extends LowerContext {
   readonly differences: Pick<Differences, 'of'>;
   /** Authorizes the identities that this command acts on behalf of; undefined if local permissions decide. */
   readonly authorities: Authorities | undefined;
+  /**
+   * See `Authenticator`. Call it without a transaction: keys may have to be fetched. Absent for background work, which
+   * presents no statements.
+   */
+  verifyAdmission?(statement: string): Promise<AdmissionClaims>;
   /** The store for the secrets of agents and connections. */
   readonly secrets: SecretStore;
   /**

@@ -98,6 +98,7 @@ export async function createCoordination({
     counters,
     health,
     differences: authorization.differences,
+    verifyAdmission: (statement) => authenticator.verifyAdmission(statement),
     publishBindingChange(issuer, iamPrincipalId) {
       bindingChanged(issuer, iamPrincipalId);
       notifier.announceBinding(issuer, iamPrincipalId);

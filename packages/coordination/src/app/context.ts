@@ -29,6 +29,7 @@ export type Tools = Pick<
   | 'identityAdministration'
   | 'differences'
   | 'publishBindingChange'
+  | 'verifyAdmission'
 >;
 
 /** The initiator of a command, the ids for its events, and the headers of a request. */

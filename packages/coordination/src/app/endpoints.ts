@@ -32,6 +32,8 @@ import { invitationMailsApi } from '../notifications/invitation-mails/invitation
 import { preferencesApi } from '../notifications/preferences/preferences.api.ts';
 import { slackWebhooksApi } from '../notifications/slack-webhooks/slack-webhooks.api.ts';
 import { unsubscribeApi } from '../notifications/unsubscribe/unsubscribe.api.ts';
+import { admissionRulesApi } from '../organisation/admissions/admission-rules.api.ts';
+import { admissionsApi } from '../organisation/admissions/admissions.api.ts';
 import { assignmentsApi } from '../organisation/assignments/assignments.api.ts';
 import { calendarsApi } from '../organisation/calendars/calendars.api.ts';
 import { capabilitiesApi } from '../organisation/capabilities/capabilities.api.ts';
@@ -277,6 +279,11 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
     tag: 'Access',
     about: 'Access roles and permissions: what people, agents and services are allowed to do, also in words.',
     endpoints: [...accessRolesApi, ...principalAccessApi],
+  },
+  {
+    tag: 'Admissions',
+    about: 'How people who signed in through an identity provider get a principal and a role.',
+    endpoints: [...admissionsApi, ...admissionRulesApi],
   },
   {
     tag: 'IAM bindings',

@@ -3,6 +3,7 @@ import type { Generated, GeneratedAlways } from '@baton/kernel/database/db';
 
 export interface Tables {
   access_roles: AccessRolesTable;
+  admission_rules: AdmissionRulesTable;
   agent_connections: AgentConnectionsTable;
   agent_revisions: AgentRevisionsTable;
   agent_secrets: AgentSecretsTable;
@@ -126,6 +127,17 @@ interface AccessRolesTable {
   description: Generated<string>;
   permissions: string[];
   version: Generated<number>;
+  created_at: Generated<string>;
+  updated_at: Generated<string>;
+}
+
+interface AdmissionRulesTable {
+  id: string;
+  issuer: string;
+  iam_tenant_id: string;
+  identity_provider: string;
+  tenant_id: string;
+  access_role: string;
   created_at: Generated<string>;
   updated_at: Generated<string>;
 }

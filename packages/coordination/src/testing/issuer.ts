@@ -10,7 +10,10 @@ export interface TestIssuer {
   readonly jwksUrl: string;
   /** The number of requests for the key document. */
   readonly fetches: () => number;
-  sign(claims: Record<string, unknown>, options?: { keyId?: string; lifeSeconds?: number }): Promise<string>;
+  sign(
+    claims: Record<string, unknown>,
+    options?: { keyId?: string; lifeSeconds?: number; type?: string },
+  ): Promise<string>;
   /** Publishes another key under another id; tokens signed from now on use it. */
   rotate(): Promise<void>;
   /** Whether its documents are served. */
@@ -60,7 +63,7 @@ export async function startIssuer(): Promise<TestIssuer> {
         jti: newId(),
         ...claims,
       })
-        .setProtectedHeader({ alg: 'RS256', typ: 'at+jwt', kid: options.keyId ?? keyId })
+        .setProtectedHeader({ alg: 'RS256', typ: options.type ?? 'at+jwt', kid: options.keyId ?? keyId })
         .sign(pair.privateKey);
       keepSecret('access token', token);
       return token;

@@ -183,7 +183,8 @@ async function openTools(
     revocationFeed: new RevocationFeed(pool, settings, onRevocation),
     journalWatch: new JournalWatch(pool),
     providerKeys,
-    exchangeAssertion: createAssertionExchange({ settings, providerKeys }),
+    outbound,
+    exchangeAssertion: createAssertionExchange({ settings, providerKeys, outbound }),
     upstream: new UpstreamDirectory(outbound, log),
   };
 }

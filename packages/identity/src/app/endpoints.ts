@@ -29,6 +29,8 @@ import { federationApi } from '../sign-in/federation/federation.api.ts';
 import { identityProvidersApi } from '../sign-in/identity-providers/identity-providers.api.ts';
 import { invitationsApi } from '../sign-in/invitations/invitations.api.ts';
 import { passkeysApi } from '../sign-in/passkeys/passkeys.api.ts';
+import { providerTestsApi } from '../sign-in/provider-tests/provider-tests.api.ts';
+import { signInRequestsApi } from '../sign-in/sign-in-requests/sign-in-requests.api.ts';
 import { workloadRulesApi } from '../sign-in/workload-rules/workload-rules.api.ts';
 import type { Context } from './context.ts';
 import { healthApi } from './health/health.api.ts';
@@ -81,7 +83,7 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   {
     tag: 'Identity providers',
     about: 'The sign-in services that a tenant trusts.',
-    endpoints: identityProvidersApi,
+    endpoints: [...identityProvidersApi, ...providerTestsApi],
   },
   {
     tag: 'Workload rules',
@@ -92,6 +94,11 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
     tag: 'Federation',
     about: 'Sign in with a token of an identity provider.',
     endpoints: federationApi,
+  },
+  {
+    tag: 'Sign-in requests',
+    about: 'People who signed in through a provider and are unknown: admit or refuse them.',
+    endpoints: signInRequestsApi,
   },
   {
     tag: 'Passkeys',

@@ -29,6 +29,7 @@ export interface Tables {
   scim_groups: ScimGroupsTable;
   scim_users: ScimUsersTable;
   service_accounts: ServiceAccountsTable;
+  sign_in_requests: SignInRequestsTable;
   signing_algorithm_uses: SigningAlgorithmUsesTable;
   signing_keys: SigningKeysTable;
   tenants: TenantsTable;
@@ -225,6 +226,10 @@ interface IdentityProvidersTable {
   principal_kind: Generated<'human' | 'workload' | 'none'>;
   required_claims: Generated<unknown>;
   key_set: unknown;
+  email_claim: Generated<string>;
+  unknown_people: Generated<'create' | 'request'>;
+  admit: unknown;
+  offered: Generated<boolean>;
 }
 
 interface InvitationsTable {
@@ -405,6 +410,26 @@ interface ServiceAccountsTable {
   last_used_at: string | null;
   revoked_at: string | null;
   created_at: Generated<string>;
+}
+
+interface SignInRequestsTable {
+  id: string;
+  tenant_id: string;
+  identity_provider_id: string;
+  principal_id: string;
+  issuer: string;
+  subject: string;
+  external_id: string;
+  display_name: string;
+  email: string | null;
+  email_verified: boolean;
+  status: Generated<'pending' | 'admitted' | 'refused'>;
+  attempts: Generated<number>;
+  created_at: Generated<string>;
+  last_attempt_at: Generated<string>;
+  expires_at: string;
+  decided_at: string | null;
+  decision_reason: Generated<string>;
 }
 
 interface SigningAlgorithmUsesTable {

@@ -1,4 +1,5 @@
 import { endpointsOf } from '@baton/kernel/http/service';
+import type { OutboundClient } from '@baton/kernel/outbound/outbound';
 import type { Context as LowerContext } from '../issuing/context.ts';
 import type { Auth } from '../service/auth.ts';
 import type { ErrorCode } from './errors.ts';
@@ -9,6 +10,8 @@ import type { Settings } from './settings.ts';
 export interface Context extends LowerContext {
   readonly settings: Settings;
   readonly providerKeys: ProviderKeys;
+  /** Requests to addresses that came through the API. */
+  readonly outbound: Pick<OutboundClient, 'readJson' | 'send'>;
 }
 
 /** Declares an operation of this layer; see `EndpointSpec` for the fields. */

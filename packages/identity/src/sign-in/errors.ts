@@ -75,6 +75,34 @@ export const errors = {
     // An upstream token of another issuer.
     otherStatus: 401,
   },
+  admission_pending: forbidden(
+    'The person is unknown here: an administrator has to admit them. The response is the same for a new, a pending and a refused request.',
+    'Wait until an administrator has admitted you, then sign in again. Administrators see requests in the inbox of the console, or with `GET …/sign-in-requests`.',
+  ),
+  sign_in_request_not_found: notFound(
+    'The tenant has no such sign-in request.',
+    'Check the id with `GET …/sign-in-requests`. A request that has ended is deleted when the person signs in again, which makes a new one.',
+  ),
+  sign_in_request_decided: conflict(
+    'The sign-in request was decided otherwise before.',
+    'Read the request. A refused person can make another request after `expiresAt`; disable an admitted one with `POST …/principals/{principalId}:disable`.',
+  ),
+  sign_in_request_expired: conflict(
+    'The sign-in request has expired.',
+    'Have the person sign in again, which makes a new request.',
+  ),
+  sign_in_request_outdated: conflict(
+    'The identity provider of the sign-in request is disabled, or has another issuer since.',
+    'Enable the provider, or have the person sign in again at its new issuer.',
+  ),
+  linked_people_undecided: conflict(
+    'The identity provider has linked people, and its issuer changes.',
+    'Send `linkedPeople` as `move` if the new issuer is the same authority with the same subjects, else as `detach`.',
+  ),
+  issuer_not_changeable: conflict(
+    'The issuer of an identity provider for programs cannot change, because its workload rules were checked for it.',
+    'Register a provider for the new issuer, and create its rules there.',
+  ),
   workload_rule_not_found: notFound(
     'The identity provider has no such workload rule.',
     'Check the keys of provider and rule with `GET …/identity-providers/{key}/workload-rules`.',

@@ -77,6 +77,20 @@ export const settings = {
     unit: 'links',
     doc: 'The maximum number of invitations and recovery links of a tenant that are neither accepted, revoked nor expired.',
   }),
+  IAM_SIGN_IN_REQUESTS_MAX: integer({
+    default: 500,
+    min: 1,
+    max: 10_000,
+    unit: 'requests',
+    doc: 'The maximum number of pending sign-in requests of a tenant; a single provider may have half of them.',
+  }),
+  IAM_SIGN_IN_REQUEST_SECONDS: integer({
+    default: 14 * daySeconds,
+    min: 60,
+    max: 90 * daySeconds,
+    unit: seconds,
+    doc: 'How long a sign-in request is pending; then it has expired.',
+  }),
   ...lowerSettings,
 };
 

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import Provider, { type Configuration } from 'oidc-provider';
 
 const { REDIRECT_URI = '', CLIENT_SECRET = '', ID_TOKEN_SECONDS = '300', HAS_REFRESH = '' } = process.env;
-const people = ['ada', 'bob'];
+const people = ['ada', 'bob', 'eve'];
 
 console.info = console.error;
 console.warn = console.error;
@@ -18,20 +18,28 @@ const configuration: Configuration = {
   ],
   ttl: { Interaction: 60, Grant: 600, Session: 600, RefreshToken: 600, IdToken: Number(ID_TOKEN_SECONDS) },
   cookies: { keys: [randomBytes(32).toString('hex')] },
-  claims: { openid: ['sub'], profile: ['name'] },
+  claims: { openid: ['sub'], profile: ['name'], email: ['email', 'email_verified'] },
   conformIdTokenClaims: false,
   pkce: { required: () => true },
   issueRefreshToken: () => HAS_REFRESH !== '',
   interactions: { url: (_ctx, { uid }) => `/interaction/${uid}` },
   features: { devInteractions: { enabled: false } },
-  findAccount: (_ctx, accountId) => ({ accountId, claims: () => ({ sub: accountId, name: accountId }) }),
+  findAccount: (_ctx, accountId) => ({
+    accountId,
+    claims: () => ({
+      sub: accountId,
+      name: accountId,
+      email: `${accountId}@example.com`,
+      email_verified: true,
+    }),
+  }),
   // Grants consent without a dialogue.
   async loadExistingGrant({ oidc: { client, session, provider: own } }) {
     const grant = new own.Grant({
       ...(client && { clientId: client.clientId }),
       ...(session?.accountId && { accountId: session.accountId }),
     });
-    grant.addOIDCScope('openid profile');
+    grant.addOIDCScope('openid profile email');
     await grant.save();
     return grant;
   },

@@ -94,9 +94,10 @@ function configureSignIn(
   publicUrl: string,
   say: (line: string) => void,
 ): ReturnType<typeof consoleSignIn> {
-  if (settings.BATON_CONSOLE_PROVIDERS.length === 0) return undefined;
-  for (const name of ['BATON_CONSOLE_TENANT_ID', 'IAM_BOOTSTRAP_TOKEN'] as const)
-    if (settings[name] === '') throw new SettingError(name, 'is required with BATON_CONSOLE_PROVIDERS.');
+  const needed = ['BATON_CONSOLE_TENANT_ID', 'IAM_BOOTSTRAP_TOKEN'] as const;
+  const missing = needed.find((name) => settings[name] === '');
+  if (missing !== undefined && settings.BATON_CONSOLE_PROVIDERS.length === 0) return undefined;
+  if (missing !== undefined) throw new SettingError(missing, 'is required with BATON_CONSOLE_PROVIDERS.');
   return consoleSignIn(settings, {
     tenantId: settings.BATON_CONSOLE_TENANT_ID,
     adminSecret: settings.IAM_BOOTSTRAP_TOKEN,

@@ -11,6 +11,11 @@ ActionChecks,
 AdapterRebuild,
 AdapterRedrive,
 AdapterState,
+Admission,
+AdmissionRequest,
+AdmissionRule,
+AdmissionRulePage,
+AdmissionRuleRequest,
 Agent,
 AgentIdentity,
 AgentIdentityReplacement,
@@ -251,6 +256,7 @@ RunPage,
 RunRequest,
 RunSuccess,
 RunSuspension,
+SelfAdmissionRequest,
 Session,
 SessionClose,
 SessionHeartbeat,
@@ -1533,6 +1539,22 @@ update(id: string, body: AccessRoleChange, options: CallOptions & Matched): Prom
 delete(id: string, options?: CallOptions): Promise<undefined>;
 }
 
+export interface AdmissionsApi {
+/** Admit a person: create their principal and bind their identity with an access role, or nothing. For somebody with a sign-in request at identity, before `…/sign-in-requests/{id}:admit` there. Nobody grants what they lack. 201 for a new one; for an identity that has the same role already, 200. Needs principals.write. `POST /api/v1/admissions` */
+admitPerson(body: AdmissionRequest, options?: CallOptions): Promise<Admission>;
+/** Be admitted by a statement of identity, if a rule of the tenant allows it. Needs no credential: the statement is signed, and bound to one person and tenant. It admits an identity once; 201 for a new one, 200 for one that is admitted. `POST /api/v1/admissions:self` */
+admitSelf(body: SelfAdmissionRequest, options?: CallOptions): Promise<Admission>;
+}
+
+export interface AdmissionRulesApi {
+/** List the identity providers that may admit people by themselves, with their roles. Needs principals.read. `GET /api/v1/admission-rules` */
+list(options?: CallOptions): Paged<AdmissionRulePage, AdmissionRule>;
+/** Allow an identity provider to admit unknown people by itself, with an access role. The rule is for the provider of the caller's tenant at identity, where `admit` selects the people and names the same role. A tenant has at most 50 rules. Needs principals.write. `PUT /api/v1/admission-rules/{identityProvider}` */
+set(identityProvider: string, body: AdmissionRuleRequest, options?: CallOptions): Promise<AdmissionRule>;
+/** Forbid an identity provider to admit people by itself. People whom it admitted keep their access. Without a rule nothing changes. Needs principals.write. `DELETE /api/v1/admission-rules/{identityProvider}` */
+remove(identityProvider: string, options?: CallOptions): Promise<undefined>;
+}
+
 export interface IamBindingsApi {
 /** Revoke the binding of an identity. Revoking a revoked binding changes nothing. Binding the identity again reactivates it. Needs principals.write. `POST /api/v1/iam-bindings/{id}:revoke` */
 revoke(id: string, options?: CallOptions): Promise<IamBinding>;
@@ -1616,6 +1638,8 @@ readonly notifications: NotificationsApi;
 readonly people: PeopleApi;
 readonly permissions: PermissionsApi;
 readonly accessRoles: AccessRolesApi;
+readonly admissions: AdmissionsApi;
+readonly admissionRules: AdmissionRulesApi;
 readonly iamBindings: IamBindingsApi;
 readonly apiKeys: ApiKeysApi;
 readonly delegations: DelegationsApi;

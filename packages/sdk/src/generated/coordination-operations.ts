@@ -287,6 +287,11 @@ accessRoles.update PATCH /api/v1/access-roles/{id} bkt
 accessRoles.delete DELETE /api/v1/access-roles/{id} kt
 principals.getAccess GET /api/v1/principals/{id}/access t
 principals.setAccess PUT /api/v1/principals/{id}/access bkt
+admissions.admitPerson POST /api/v1/admissions bkt
+admissions.admitSelf POST /api/v1/admissions:self b
+admissionRules.list GET /api/v1/admission-rules tp
+admissionRules.set PUT /api/v1/admission-rules/{identityProvider} bkt
+admissionRules.remove DELETE /api/v1/admission-rules/{identityProvider} kt
 principals.listIamBindings GET /api/v1/principals/{id}/iam-bindings tp
 principals.createIamBinding POST /api/v1/principals/{id}/iam-bindings bkt
 iamBindings.revoke POST /api/v1/iam-bindings/{id}:revoke kt

@@ -129,6 +129,43 @@ archiveFloorCursor: string;
 };
 };
 
+export type Admission = {
+principal: Principal;
+binding: IamBinding;
+};
+
+export type AdmissionRequest = {
+issuer: string;
+iamTenantId: Uuid;
+iamPrincipalId: Uuid;
+displayName: string;
+email?: string | null;
+/** The key or the id of an access role. */
+accessRole: string;
+visibility?: "tenant" | "members";
+};
+
+export type AdmissionRule = {
+id: Uuid;
+tenantId: Uuid;
+issuer: string;
+iamTenantId: Uuid;
+identityProvider: string;
+accessRole: string;
+createdAt: Timestamp;
+updatedAt: Timestamp;
+};
+
+export type AdmissionRulePage = {
+items: AdmissionRule[];
+nextCursor: string | null;
+};
+
+export type AdmissionRuleRequest = {
+/** The key or the id of an access role without `admin`. */
+accessRole: string;
+};
+
 export type Agent = {
 id: Uuid;
 tenantId: Uuid;
@@ -3952,6 +3989,11 @@ export type SchemaRedaction = {
 /** A JSON pointer into the schema. */
 path: string;
 reason: "secret_material";
+};
+
+export type SelfAdmissionRequest = {
+/** The `admissionStatement` of `federation:exchange` of identity. */
+statement: string;
 };
 
 export type Session = {

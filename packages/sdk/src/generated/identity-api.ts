@@ -81,6 +81,8 @@ PlatformAccessTokenRotation,
 Principal,
 PrincipalChange,
 PrincipalPage,
+ProviderTest,
+ProviderTestRequest,
 ProvisioningSource,
 ProvisioningSourceChange,
 ProvisioningToken,
@@ -97,6 +99,9 @@ SelfRevocation,
 ServiceAccount,
 ServiceAccountChange,
 ServiceAccountPage,
+SignInRefusal,
+SignInRequest,
+SignInRequestPage,
 StartedBrowserSession,
 Tenant,
 TenantChange,
@@ -300,6 +305,8 @@ update(tenantId: string, key: string, body?: IdentityProviderChange, options?: C
 disable(tenantId: string, key: string, options?: CallOptions): Promise<IdentityProvider>;
 /** Enable an identity provider. `POST /api/v1/tenants/{tenantId}/identity-providers/{key}:enable` */
 enable(tenantId: string, key: string, options?: CallOptions): Promise<IdentityProvider>;
+/** Test an identity provider step by step: discovery, keys, redirect, token, claims, result. Changes nothing, also with a token: nobody is created or admitted. Another `issuer` and `audience` are tested before they are set. A failed step is part of the response. `POST /api/v1/tenants/{tenantId}/identity-providers/{key}:test` */
+test(tenantId: string, key: string, body?: ProviderTestRequest, options?: CallOptions): Promise<ProviderTest>;
 /** Let tokens of a provider act as a principal, by what they claim. The provider must be one of workloads (`principalKind` `workload` or `none`). Tokens are exchanged at `POST /oauth2/token` with the grant of RFC 7523. For an issuer that strangers share, such as that of GitHub Actions, a condition must fix an owner. `POST /api/v1/tenants/{tenantId}/identity-providers/{key}/workload-rules` */
 createWorkloadRule(tenantId: string, key: string, body: NewWorkloadRule, options?: CallOptions): Promise<WorkloadRule>;
 /** List the workload rules of an identity provider by key; at most 100. `GET /api/v1/tenants/{tenantId}/identity-providers/{key}/workload-rules` */
@@ -317,10 +324,27 @@ enableWorkloadRule(tenantId: string, key: string, ruleKey: string, options?: Cal
 }
 
 export interface FederationApi {
-/** Sign in with an ID or access token of the tenant's identity provider. The first sign-in creates the person. For 300 seconds, the sign-in allows platform access tokens to be issued. `POST /api/v1/tenants/{tenantId}/federation:authenticate` */
+/** Sign in with an ID or access token of the tenant's identity provider. The first sign-in creates the person, or a request that an administrator decides (`unknownPeople` of the provider). For 300 seconds, the sign-in allows platform access tokens to be issued. `POST /api/v1/tenants/{tenantId}/federation:authenticate` */
 authenticate(tenantId: string, body: FederatedSignInRequest, options?: CallOptions): Promise<FederatedSignIn>;
 /** Sign in with an upstream ID or access token and get a short-lived access token of one audience. `POST /api/v1/tenants/{tenantId}/federation:exchange` */
 exchange(tenantId: string, body: FederatedTokenRequest, options?: CallOptions): Promise<FederatedToken>;
+}
+
+export interface SignInRequestsApi {
+/** List the requests of unknown people who signed in through a provider, by creation. `GET /api/v1/tenants/{tenantId}/sign-in-requests` */
+list(tenantId: string, query?: {
+/** The maximum number of items; 100 by default. */
+limit?: number;
+/** The cursor of the previous page; absent for the first page. */
+after?: string;
+status?: "pending" | "admitted" | "refused" | "expired";
+}, options?: CallOptions): Promise<SignInRequestPage>;
+/** Read a sign-in request. `GET /api/v1/tenants/{tenantId}/sign-in-requests/{signInRequestId}` */
+get(tenantId: string, signInRequestId: string, options?: CallOptions): Promise<SignInRequest>;
+/** Admit a person: create their principal and link their identity, or nothing. The principal gets the id in `principalId`. Bind it in coordination before, with `POST /admissions`: identity gives no rights. A repetition changes nothing. `POST /api/v1/tenants/{tenantId}/sign-in-requests/{signInRequestId}:admit` */
+admit(tenantId: string, signInRequestId: string, options?: CallOptions): Promise<SignInRequest>;
+/** Refuse a person, who cannot make another request for a while. The person is not informed. A repetition changes nothing and keeps the first time. `POST /api/v1/tenants/{tenantId}/sign-in-requests/{signInRequestId}:refuse` */
+refuse(tenantId: string, signInRequestId: string, body?: SignInRefusal, options?: CallOptions): Promise<SignInRequest>;
 }
 
 export interface PasskeysApi {
@@ -568,6 +592,7 @@ readonly audiences: AudiencesApi;
 readonly groups: GroupsApi;
 readonly identityProviders: IdentityProvidersApi;
 readonly federation: FederationApi;
+readonly signInRequests: SignInRequestsApi;
 readonly passkeys: PasskeysApi;
 readonly browserSessions: BrowserSessionsApi;
 readonly administrationTokens: AdministrationTokensApi;

@@ -51,6 +51,7 @@ identityProviders.get GET /api/v1/tenants/{tenantId}/identity-providers/{key} a
 identityProviders.update PATCH /api/v1/tenants/{tenantId}/identity-providers/{key} ba
 identityProviders.disable POST /api/v1/tenants/{tenantId}/identity-providers/{key}:disable a
 identityProviders.enable POST /api/v1/tenants/{tenantId}/identity-providers/{key}:enable a
+identityProviders.test POST /api/v1/tenants/{tenantId}/identity-providers/{key}:test ba
 identityProviders.createWorkloadRule POST /api/v1/tenants/{tenantId}/identity-providers/{key}/workload-rules ba
 identityProviders.listWorkloadRules GET /api/v1/tenants/{tenantId}/identity-providers/{key}/workload-rules a
 identityProviders.getWorkloadRule GET /api/v1/tenants/{tenantId}/identity-providers/{key}/workload-rules/{ruleKey} a
@@ -60,6 +61,10 @@ identityProviders.disableWorkloadRule POST /api/v1/tenants/{tenantId}/identity-p
 identityProviders.enableWorkloadRule POST /api/v1/tenants/{tenantId}/identity-providers/{key}/workload-rules/{ruleKey}:enable a
 federation.authenticate POST /api/v1/tenants/{tenantId}/federation:authenticate b
 federation.exchange POST /api/v1/tenants/{tenantId}/federation:exchange b
+signInRequests.list GET /api/v1/tenants/{tenantId}/sign-in-requests qa
+signInRequests.get GET /api/v1/tenants/{tenantId}/sign-in-requests/{signInRequestId} a
+signInRequests.admit POST /api/v1/tenants/{tenantId}/sign-in-requests/{signInRequestId}:admit a
+signInRequests.refuse POST /api/v1/tenants/{tenantId}/sign-in-requests/{signInRequestId}:refuse ba
 passkeys.getSignInOptions POST /api/v1/passkeys:sign-in-options
 passkeys.signInBy POST /api/v1/passkeys:sign-in b
 passkeys.getRegistrationOptions POST /api/v1/passkeys:registration-options b

@@ -218,6 +218,8 @@ expiresIn: number;
 audience: string;
 scope: string[];
 sessionId: Uuid;
+/** A signed statement that the provider admits the person, for `POST /admissions:self` of coordination; valid for 60 seconds. */
+admissionStatement: string | null;
 principalId: Uuid;
 identityProvider: string;
 /** The groups of this tenant that the person is a member of through this provider. */
@@ -239,6 +241,8 @@ token: string;
 audience: string;
 /** Empty for all scopes that the audience allows, except the privileged ones. */
 scopes?: string[];
+/** Return an admission statement if the provider admits the person by itself. */
+withAdmission?: boolean;
 };
 
 export type Group = {
@@ -316,6 +320,10 @@ subject_claim: string;
 external_id_claim: string;
 group_claim: string;
 display_name_claim: string;
+email_claim: string;
+unknown_people: "create" | "request";
+admit: ProviderAdmission | null;
+offered: boolean;
 group_mappings: Record<string, string>;
 required_acr_values: string[];
 required_amr_values: string[];
@@ -361,6 +369,14 @@ externalIdClaim?: string;
 groupClaim?: string;
 /** The claim with the name of a person, used at the first sign-in only. If it is empty or absent in a token, the name consists of the provider and the external id. */
 displayNameClaim?: string;
+/** The claim with the e-mail address of a person with a sign-in request. It counts as verified only if it is `email` and the token has `email_verified: true`. */
+emailClaim?: string;
+/** The result of the first sign-in of an unknown person: `create` makes a principal, `request` a sign-in request that an administrator admits or refuses. */
+unknownPeople?: "create" | "request";
+/** The unknown people who are admitted without an administrator. Each list that is present must match. Coordination gives the role only if its own administrator allowed it. */
+admit?: ProviderAdmissionInput | null;
+/** Whether the console's sign-in page has a button for the provider; `audience` is then the console's client id there. */
+offered?: boolean;
 /** Upstream group to key of a group of the tenant; other groups are ignored. */
 groupMappings?: Record<string, string>;
 /** The `acr` must be one of these. */
@@ -379,6 +395,10 @@ principalKind?: "human" | "workload" | "none";
 jwksCacheTtlSeconds?: number;
 /** The additional time for which cached keys are used while the provider does not respond. */
 jwksStaleGraceSeconds?: number;
+/** The new `iss` of its tokens. Pending sign-in requests of the provider end. */
+issuer?: string;
+/** Required to change the issuer of a provider with linked people. `move`: they sign in at the new issuer, with the same subjects; only if it is the same authority. `detach`: nobody of them can sign in through the provider any more. */
+linkedPeople?: "move" | "detach";
 };
 
 /** RFC 3339 with any offset; without one, UTC. A date alone means its first moment in UTC. */
@@ -616,6 +636,14 @@ externalIdClaim?: string;
 groupClaim?: string;
 /** The claim with the name of a person, used at the first sign-in only. If it is empty or absent in a token, the name consists of the provider and the external id. */
 displayNameClaim?: string;
+/** The claim with the e-mail address of a person with a sign-in request. It counts as verified only if it is `email` and the token has `email_verified: true`. */
+emailClaim?: string;
+/** The result of the first sign-in of an unknown person: `create` makes a principal, `request` a sign-in request that an administrator admits or refuses. */
+unknownPeople?: "create" | "request";
+/** The unknown people who are admitted without an administrator. Each list that is present must match. Coordination gives the role only if its own administrator allowed it. */
+admit?: ProviderAdmissionInput | null;
+/** Whether the console's sign-in page has a button for the provider; `audience` is then the console's client id there. */
+offered?: boolean;
 /** Upstream group to key of a group of the tenant; other groups are ignored. */
 groupMappings?: Record<string, string>;
 /** The `acr` must be one of these. */
@@ -942,6 +970,66 @@ loc: Array<string | number>;
 msg: string;
 };
 
+export type ProviderAdmission = {
+/** Domains of e-mail addresses, without their subdomains. Only a verified address counts. */
+domains: unknown;
+/** Names in the group claim, as the provider writes them; one of them is enough. */
+groups: unknown;
+/** The key of an access role of coordination; never one with `admin`. */
+role: string;
+};
+
+export type ProviderAdmissionInput = {
+/** Domains of e-mail addresses, without their subdomains. Only a verified address counts. */
+domains?: string[];
+/** Names in the group claim, as the provider writes them; one of them is enough. */
+groups?: string[];
+/** The key of an access role of coordination; never one with `admin`. */
+role: string;
+};
+
+export type ProviderTest = {
+issuer: string;
+audience: string;
+steps: ProviderTestStep[];
+/** The claims of the token; null without a valid one. */
+person: {
+subject: string;
+displayName: string | null;
+email: string | null;
+emailVerified: boolean;
+/** The first 50 of the group claim. */
+groups: string[];
+} | null;
+/** The result of a sign-in with this token; null without a valid one. */
+outcome: {
+result: "signs_in" | "created" | "admitted" | "requested" | "refused";
+/** Of a refusal. */
+code: string | null;
+/** The role with which the provider admits the person. */
+role: string | null;
+} | null;
+};
+
+export type ProviderTestRequest = {
+/** Tested instead of the registered one, before it is changed. */
+issuer?: string;
+/** Tested instead of the registered one. */
+audience?: string;
+/** The address to which the provider redirects; without it the step is skipped. */
+redirectUri?: string;
+/** An ID token of the provider; without it the steps `token` and `claims` are skipped. */
+token?: string;
+};
+
+export type ProviderTestStep = {
+step: "discovery" | "keys" | "redirect" | "token" | "claims";
+status: "passed" | "failed" | "skipped";
+/** Of a failed step: the refusal, or the kind of failure. */
+code: string | null;
+detail: string;
+};
+
 export type ProvisioningSource = {
 id: Uuid;
 key: string;
@@ -1043,6 +1131,40 @@ export type ServiceAccountPage = {
 items: ServiceAccount[];
 /** The cursor of the next page, for `after`; null on the last page. */
 nextAfter: string | null;
+};
+
+export type SignInRefusal = {
+reason?: string;
+/** How long the person cannot make another request. */
+forSeconds?: number;
+};
+
+export type SignInRequest = {
+id: Uuid;
+tenantId: Uuid;
+identityProvider: string;
+/** The id that the principal gets if the person is admitted. */
+principalId: Uuid;
+/** As the provider states it, without control characters. */
+displayName: string;
+email: string | null;
+emailVerified: boolean;
+issuer: string;
+subject: string;
+status: "pending" | "admitted" | "refused" | "expired";
+attempts: number;
+createdAt: Timestamp;
+lastAttemptAt: Timestamp;
+/** Of a refused request: until then the person cannot make another. */
+expiresAt: Timestamp;
+decidedAt: Timestamp | null;
+decisionReason: string;
+};
+
+export type SignInRequestPage = {
+items: SignInRequest[];
+/** The cursor of the next page, for `after`; null on the last page. */
+next_after: string | null;
 };
 
 export type StartedBrowserSession = {

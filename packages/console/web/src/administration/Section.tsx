@@ -66,14 +66,15 @@ interface CreateProps {
    * duplicate
    */
   make(values: Values, idempotencyKey: string): Promise<void>;
+  readonly isOpenAtFirst?: boolean;
   readonly children: ReactNode;
 }
 
 /** A collapsible form that creates an object and closes on success. */
-export function Create({ title, submit = 'Create', make, children }: CreateProps) {
+export function Create({ title, submit = 'Create', make, isOpenAtFirst = false, children }: CreateProps) {
   const queries = useQueryClient();
   const keys = useIdempotencyKeys();
-  const [isOpen, setOpen] = useState(false);
+  const [isOpen, setOpen] = useState(isOpenAtFirst);
   const form = useRef<HTMLFormElement>(null);
   const create = useMutation({
     mutationFn: (values: ReturnType<typeof readValues>) => make(values, keys.of(values.plain)),

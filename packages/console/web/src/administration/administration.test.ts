@@ -526,9 +526,56 @@ describe('the other sections', () => {
       requiredAmrValues: ['mfa', 'hwk', 'otp'],
       requiredAcrValues: [],
       lifecycleProfile: 'read_only',
+      displayNameClaim: 'name',
+      emailClaim: 'email',
+      unknownPeople: 'request',
+      offered: true,
+      admit: null,
     });
     await click('button', 'Disable …');
     await click('button', 'Disable');
     assert.deepEqual(service.askedFor('identity.identityProviders.disable')[0]?.ids, [tenantId, 'corporate']);
+  });
+
+  test('the test of a provider shows each step, and a change sets the rule of coordination first', async () => {
+    const provider = itemOf('identity.identityProviders.list', {
+      key: 'corporate',
+      issuer: 'https://login.example',
+      audience: 'baton',
+      status: 'active',
+      display_name_claim: '',
+      email_claim: 'email',
+      unknown_people: 'create',
+      offered: false,
+      admit: null,
+    });
+    const test = exampleOf('identity.identityProviders.test');
+    const failed = { step: 'redirect', status: 'failed', code: 'rejected', detail: evil } as const;
+    const service = await openSection('providers', {
+      'identity.identityProviders.list': [provider],
+      'identity.identityProviders.test': { ...test, steps: [failed] },
+      'identity.identityProviders.update': provider,
+      'admissionRules.set': exampleOf('admissionRules.set'),
+    });
+    await click('button', 'Test sign-in');
+    await see(evil);
+    await click('button', 'Change corporate …');
+    const field = (name: string) =>
+      document.querySelectorAll<HTMLInputElement>(`input[name="${name}"]`).item(1);
+    field('issuer').value = 'https://new.example';
+    field('admitRole').value = 'member';
+    field('admitDomains').value = 'example.com, b.example';
+    field('issuer').form?.requestSubmit();
+    await settled();
+    assert.deepEqual(service.askedFor('admissionRules.set')[0]?.body, { accessRole: 'member' });
+    assert.deepEqual(service.askedFor('identity.identityProviders.update')[0]?.body, {
+      issuer: 'https://new.example',
+      audience: 'baton',
+      displayNameClaim: 'name',
+      emailClaim: 'email',
+      unknownPeople: 'create',
+      offered: false,
+      admit: { role: 'member', domains: ['example.com', 'b.example'], groups: [] },
+    });
   });
 });

@@ -10,6 +10,7 @@ import { useKeys } from '../shell/keys.ts';
 import { ControlMessages } from './ControlMessages.tsx';
 import styles from './inbox.module.css';
 import { OnHold } from './OnHold.tsx';
+import { SignInRequests } from './SignInRequests.tsx';
 
 const othersMax = 50;
 
@@ -76,6 +77,7 @@ export function InboxPage() {
           </ul>
         </section>
       )}
+      <SignInRequests me={me.data} />
       <ControlMessages me={me.data} />
       <OnHold me={me.data} />
     </div>

@@ -10,6 +10,8 @@ const problems: Readonly<Record<string, string>> = {
   provider_refused: 'The identity provider rejected the sign-in.',
   identity_provider_not_found: 'This identity provider is disabled or was removed.',
   identity_provider_unavailable: 'The identity provider is unavailable. Try again later.',
+  admission_pending:
+    'Your request has been sent to the administrators. Sign in again once they have admitted you.',
   step_up_required: 'Baton requires a stronger sign-in method. Select one at the identity provider.',
   identity_disabled: 'Your account is disabled. Contact an administrator.',
   principal_disabled: 'Your account is disabled. Contact an administrator.',

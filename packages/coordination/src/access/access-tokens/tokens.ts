@@ -32,12 +32,25 @@ export class TokenRefused extends Error {}
 export interface Tokens {
   /** @throws TokenRefused, KeysUnavailableError */
   verify(token: string): Promise<TokenClaims>;
+  /** @throws TokenRefused, KeysUnavailableError */
+  verifyAdmission(statement: string): Promise<AdmissionClaims>;
+}
+
+/** A statement of identity that an identity provider admits a person, for whom no binding exists. */
+export interface AdmissionClaims extends TokenClaims {
+  readonly identityProvider: string;
+  readonly accessRole: string;
+  readonly displayName: string;
+  /** Only if the provider has verified it. */
+  readonly email: string | null;
 }
 
 /** Lower than Node's limit for all headers together, so that this limit applies first. */
 const tokenLengthMax = 12_288;
 const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const tokenTypes: readonly string[] = ['at+jwt', 'jwt', 'application/at+jwt'];
+/** Neither kind is accepted as the other. */
+const admissionTypes: readonly string[] = ['admission+jwt'];
 
 /**
  * How long a verified token is cached by its hash, so that a busy agent's signature isn't verified on each request.
@@ -66,30 +79,51 @@ export function createTokens(jwks: Jwks, settings: Settings): Tokens {
       // keys are outdated, it is refused.
       const isKnown = known !== undefined && (await jwks.find(known.keyId)) === known.key;
       if (isKnown && known.untilMs > Date.now()) return known.claims;
-      const { keyId, algorithm } = headerOf(token, accepted);
-      const key = await jwks.find(keyId);
-      if (key === undefined) throw new TokenRefused('unknown_key');
-      if (!key.algorithms.includes(algorithm)) throw new TokenRefused('algorithm');
-      const claims = claimsOf(await payloadOf(token, key, algorithm), settings);
+      const { keyId, key, payload } = await verifiedPayload(token, tokenTypes);
+      const claims = claimsOf(payload, settings);
       remembered.delete(digest);
       if (remembered.size >= rememberedMax) remembered.delete(remembered.keys().next().value as string);
       const untilMs = Math.min(Date.now() + rememberedMs, claims.expiresAtMs);
       remembered.set(digest, { claims, untilMs, keyId, key });
       return claims;
     },
+    async verifyAdmission(statement) {
+      if (statement.length > tokenLengthMax) throw new TokenRefused('too_long');
+      const { payload } = await verifiedPayload(statement, admissionTypes);
+      return { ...claimsOf(payload, settings), ...admissionIn(payload) };
+    },
   };
+
+  async function verifiedPayload(token: string, types: readonly string[]) {
+    const { keyId, algorithm } = headerOf(token, accepted, types);
+    const key = await jwks.find(keyId);
+    if (key === undefined) throw new TokenRefused('unknown_key');
+    if (!key.algorithms.includes(algorithm)) throw new TokenRefused('algorithm');
+    return { keyId, key, payload: await payloadOf(token, key, algorithm) };
+  }
+}
+
+function admissionIn(payload: Record<string, unknown>): Omit<AdmissionClaims, keyof TokenClaims> {
+  const { identity_provider: identityProvider, access_role: accessRole, name, email } = payload;
+  if (typeof identityProvider !== 'string' || typeof accessRole !== 'string' || typeof name !== 'string')
+    throw new TokenRefused('admission');
+  return { identityProvider, accessRole, displayName: name, email: typeof email === 'string' ? email : null };
 }
 
 /**
  * Validates the header. Only published keys are used, whatever `jku`, `jwk` or `x5c` contain; a header that requires an
  * extension (`crit`), such as an unencoded payload, is rejected.
  */
-function headerOf(token: string, accepted: readonly string[]): { keyId: string; algorithm: string } {
+function headerOf(
+  token: string,
+  accepted: readonly string[],
+  types: readonly string[],
+): { keyId: string; algorithm: string } {
   try {
     const { kid, alg, typ, crit } = decodeProtectedHeader(token);
-    const isAccessToken = typ === undefined || tokenTypes.includes(typ.toLowerCase());
+    const isOfType = typ === undefined ? types === tokenTypes : types.includes(typ.toLowerCase());
     const isPlain = crit === undefined && typeof kid === 'string' && accepted.includes(alg ?? '');
-    if (isAccessToken && isPlain) return { keyId: kid, algorithm: alg as string };
+    if (isOfType && isPlain) return { keyId: kid, algorithm: alg as string };
   } catch {
     // An unreadable header is rejected like any other invalid header.
   }

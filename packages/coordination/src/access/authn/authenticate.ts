@@ -14,7 +14,13 @@ import {
   RevocationsUnavailableError,
   revocationsUrlOf,
 } from '../access-tokens/revocations.ts';
-import { createTokens, type TokenClaims, TokenRefused, type Tokens } from '../access-tokens/tokens.ts';
+import {
+  type AdmissionClaims,
+  createTokens,
+  type TokenClaims,
+  TokenRefused,
+  type Tokens,
+} from '../access-tokens/tokens.ts';
 import { fail } from '../errors.ts';
 import { UndecidedRights } from '../policy/rights.ts';
 import type { Settings } from '../settings.ts';
@@ -39,6 +45,11 @@ export interface Authenticator {
    * @param isRequest whether the rate limit counts it: a new stream counts, a stream's recheck doesn't
    */
   enter(credential: string, isRequest?: boolean): Promise<Caller>;
+  /**
+   * Verifies a statement that an identity provider admits a person.
+   * @throws Refusal 401 `invalid_credentials`, 503 `verification_unavailable`
+   */
+  verifyAdmission(statement: string): Promise<AdmissionClaims>;
   /** Drops an identity from the cache after its binding or principal has changed. */
   forget(issuer: string, iamPrincipalId: string): void;
   /** Empties the cache, because notifications of changes may have been lost. */
@@ -95,6 +106,15 @@ export function createAuthenticator(
       const caller = await enter(credential, true);
       refuseOutsidePurpose(caller, head.path, endpoint);
       return caller;
+    },
+    async verifyAdmission(statement) {
+      if (tokens === undefined) return refuse('identity_not_configured');
+      const claims = await tokens.verifyAdmission(statement).catch(refuseToken);
+      // As for the access tokens of its sign-in: disabling the provider revokes it.
+      const asToken = { ...claims, clientId: `idp:${claims.identityProvider}` };
+      if (revocations !== undefined && (await isRevoked(revocations, asToken)))
+        return refuse('token_revoked');
+      return claims;
     },
     forget: bindings.forget,
     forgetAll: bindings.forgetAll,

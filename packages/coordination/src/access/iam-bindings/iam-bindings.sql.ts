@@ -117,6 +117,15 @@ export function findBinding(tenantId: string, bindingId: string) {
   return sql<IamBindingRow>`select * from iam_bindings where id = ${bindingId} and tenant_id = ${tenantId}`;
 }
 
+/** Of any tenant. */
+export function findBindingOfIdentity({
+  issuer,
+  iamPrincipalId,
+}: Pick<Identity, 'issuer' | 'iamPrincipalId'>) {
+  return sql<IamBindingRow>`
+    select * from iam_bindings where issuer = ${issuer} and iam_principal_id = ${iamPrincipalId}`;
+}
+
 /** Returns no row for a binding that is already revoked. */
 export function updateBindingToRevoked(tenantId: string, bindingId: string) {
   return sql<IamBindingRow>`

@@ -19,6 +19,7 @@ import { iamBindingCreated, iamBindingRevoked, iamBindingUpdated } from './iam-b
 import {
   findAgentId,
   findBinding,
+  findBindingOfIdentity,
   findBindings,
   findPrincipalId,
   insertBinding,
@@ -128,6 +129,14 @@ export async function revokeIamBinding(context: Context, bindingId: string): Pro
   if (revoked.permissions.includes('admin')) refuseEscalation(context.caller.permissions, ['admin']);
   noteRevoked(context, revoked);
   return iamBindingOf(revoked);
+}
+
+/** The binding of an identity, in whatever tenant and status; undefined for one that was never bound. */
+export function findBindingOf(
+  { db }: Pick<Context, 'db'>,
+  identity: Pick<Identity, 'issuer' | 'iamPrincipalId'>,
+): Promise<IamBindingRow | undefined> {
+  return db.row(findBindingOfIdentity(identity));
 }
 
 /** Revokes all live bindings of a principal in one statement. @returns their number */

@@ -133,6 +133,7 @@ const filesNothing = {
     ],
     ...['updatePrincipal', 'disablePrincipal', 'enablePrincipal', 'createIamBinding', 'revokeIamBinding'],
     ...['createAccessRole', 'updateAccessRole', 'setPrincipalAccess'],
+    ...['admitPerson', 'admitSelf', 'setAdmissionRule'],
     ...['createApiKey', 'revokeApiKey', 'createDelegation', 'revokeDelegation', 'bootstrap'],
     ...['putNotificationPreferences', 'putSlackWebhook', 'putSlackChannel', 'unsubscribe'],
     'sendInvitationMail',

@@ -26,6 +26,7 @@ import * as digests from '../../notifications/digests/digests.events.ts';
 import * as invitationMails from '../../notifications/invitation-mails/invitation-mails.events.ts';
 import * as notificationPreferences from '../../notifications/preferences/preferences.events.ts';
 import * as slackWebhooks from '../../notifications/slack-webhooks/slack-webhooks.events.ts';
+import * as admissions from '../../organisation/admissions/admissions.events.ts';
 import * as assignments from '../../organisation/assignments/assignments.events.ts';
 import * as calendars from '../../organisation/calendars/calendars.events.ts';
 import * as capabilities from '../../organisation/capabilities/capabilities.events.ts';
@@ -91,6 +92,7 @@ const declarations: readonly object[] = [
   cancelledInvocations,
   outbox,
   retention,
+  admissions,
   assignments,
   calendars,
   capabilities,

@@ -61,7 +61,7 @@ export async function createPrincipal(
 /** Inserts a principal with an active membership; undefined for an unknown tenant. Writes no event or audit row. */
 export function addPrincipal(
   db: Db,
-  principal: { tenantId: string; kind: PrincipalRow['kind']; displayName: string },
+  principal: { id?: string; tenantId: string; kind: PrincipalRow['kind']; displayName: string },
 ): Promise<PrincipalRow | undefined> {
   return db.row(insertPrincipal({ id: randomUUID(), ...principal }));
 }

@@ -33,12 +33,12 @@ export class Signatures {
   }
 
   /**
-   * Signs an access token with the algorithm of the key. With a full queue it throws at once instead of returning a
+   * Signs an access token, or a token of another type, with the algorithm of the key. With a full queue it throws at once instead of returning a
    * promise, so that the caller records nothing.
    * @throws Refusal `unavailable` when the queue is full
    */
-  sign({ algorithm, kid, privateKey: key }: SigningKey, claims: JWTPayload): Promise<string> {
-    const signed = `${base64urlOf({ alg: algorithm, typ: 'at+jwt', kid })}.${base64urlOf(claims)}`;
+  sign({ algorithm, kid, privateKey: key }: SigningKey, claims: JWTPayload, typ = 'at+jwt'): Promise<string> {
+    const signed = `${base64urlOf({ alg: algorithm, typ, kid })}.${base64urlOf(claims)}`;
     const bytes = Buffer.from(signed, 'latin1');
     if (algorithm === 'RS256') return this.#signInTurn(key, bytes).then((made) => tokenOf(signed, made));
     // JWS concatenates the two numbers of an ES256 signature (RFC 7518, section 3.4).

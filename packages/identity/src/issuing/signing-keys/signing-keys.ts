@@ -246,8 +246,8 @@ export class SigningKeys implements SigningAlgorithms {
    * that the caller records nothing.
    * @throws NoSigningKeyError; Refusal `unavailable` when the queue is full
    */
-  sign(algorithm: SigningAlgorithm, claims: JWTPayload): Promise<string> {
-    return this.#signatures.sign(this.current(algorithm), claims);
+  sign(algorithm: SigningAlgorithm, claims: JWTPayload, typ?: string): Promise<string> {
+    return this.#signatures.sign(this.current(algorithm), claims, typ);
   }
 }
 

@@ -56,6 +56,7 @@ describe('federation:exchange', () => {
       groups: [],
       authenticationContext: { acr: 'gold', amr: ['pwd', 'otp'], authTime: time },
       identityProviderStale: false,
+      admissionStatement: null,
     });
     const { iat, nbf, exp, jti, credential_id, ...claimed } = tokenOf(body);
     assert.deepEqual(claimed, {

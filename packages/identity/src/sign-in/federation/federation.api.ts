@@ -7,6 +7,7 @@ import {
 import { principalCreated } from '../../directory/principals/principals.events.ts';
 import { tenantParam } from '../../service/fields.ts';
 import { endpoint } from '../context.ts';
+import { signInRequestCreated } from '../sign-in-requests/sign-in-requests.events.ts';
 import { authenticateFederatedUser, exchangeFederatedToken } from './federation.ts';
 import { FederatedSignIn, FederatedSignInRequest, FederatedToken, FederatedTokenRequest } from './sign-in.ts';
 
@@ -27,10 +28,12 @@ const refusals = [
   'identity_disabled',
   'principal_disabled',
   'principal_not_in_tenant',
+  'admission_pending',
   'rate_limited',
 ] as const;
 
 const effects = [
+  signInRequestCreated,
   principalCreated,
   externalIdentityLinked,
   groupCreated,
@@ -52,7 +55,7 @@ export const authenticate = endpoint({
   auth: 'presented',
   summary: "Sign in with an ID or access token of the tenant's identity provider.",
   description:
-    'The first sign-in creates the person. For 300 seconds, the sign-in allows platform access tokens to be issued.',
+    'The first sign-in creates the person, or a request that an administrator decides (`unknownPeople` of the provider). For 300 seconds, the sign-in allows platform access tokens to be issued.',
   params: tenantParam,
   body: FederatedSignInRequest,
   bodyBytesMax,
@@ -75,7 +78,7 @@ export const exchange = endpoint({
   body: FederatedTokenRequest,
   bodyBytesMax,
   returns: { 200: FederatedToken },
-  secrets: ['accessToken'],
+  secrets: ['accessToken', 'admissionStatement'],
   errors: [...refusals, 'human_principal_required', 'audience_not_allowed', 'scope_not_allowed'],
   emits: effects,
   transaction: 'none',

@@ -11,9 +11,12 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import type { OpenProvider } from '../identity-providers/identity-provider.ts';
 import { requireOpenProvider } from '../identity-providers/identity-providers.ts';
+import { admits } from '../identity-providers/self-admission.ts';
 import { projectGroups } from '../linking/group-projection.ts';
 import { LinkChanged, type LinkedPerson, linkPerson } from '../linking/link-person.ts';
+import { requestAdmission } from '../sign-in-requests/request-admission.ts';
 import { type UpstreamIdentity, verifyUpstreamToken } from '../upstream-token/upstream-token.ts';
+import { signAdmission } from './admission-statement.ts';
 import { findGrantBasis, type GrantBasisRow, insertFederatedContext } from './federation.sql.ts';
 import { decideScopes } from './grants.ts';
 import type {
@@ -86,17 +89,20 @@ export async function exchangeFederatedToken(
     return grant(inside, signIn, request, deny);
   });
   if ('code' in outcome) return fail(outcome.code);
-  const { signing, ...rest } = outcome;
-  return { accessToken: await signing, ...rest };
+  const { signing, stating, ...rest } = outcome;
+  return { accessToken: await signing, admissionStatement: await stating, ...rest };
 }
 
 /** The response, while its token is being signed. */
-type Unsigned = Omit<FederatedToken, 'accessToken'> & { readonly signing: Promise<string> };
+type Unsigned = Omit<FederatedToken, 'accessToken' | 'admissionStatement'> & {
+  readonly signing: Promise<string>;
+  readonly stating: Promise<string> | null;
+};
 
 async function grant(
   context: Context,
   signIn: SignIn,
-  { audience, scopes }: FederatedTokenRequest,
+  { audience, scopes, withAdmission }: FederatedTokenRequest,
   deny: (code: Denial, groups?: readonly string[]) => { code: Denial },
 ): Promise<Unsigned | { code: Denial }> {
   const { privilegedScopes: privileged, IAM_TOKEN_TTL_SECONDS: expiresIn } = context.settings;
@@ -132,11 +138,15 @@ async function grant(
   });
   // If the transaction fails, it is never awaited: its own rejection must not end the process as unhandled.
   signing.catch(() => undefined);
+  const admit = withAdmission && isHuman && admits(provider.admit, identity) ? provider.admit : null;
+  const person = { tenantId, principalId, audience, algorithm, nowSeconds: basis.now_seconds };
+  const stating = admit && signAdmission(context, { ...person, provider, identity, role: admit.role });
+  stating?.catch(() => undefined);
   const used = answer.used.map((scope) => ` privileged:${scope}@group:${privileged.get(scope)}`).join('');
   const reason = `audience:${audience} session:${sessionId}${used}${staleMark(signIn)}`;
   recordSignIn(context, signIn, 'federation.exchange', 'allowed', reason);
   const token = { tokenType: 'Bearer' as const, expiresIn, audience, scope: answer.scope };
-  return { ...token, signing, sessionId, ...signIn.view };
+  return { ...token, signing, stating, sessionId, ...signIn.view };
 }
 
 /**
@@ -180,11 +190,12 @@ async function confirmUnlimited<T>(
     const outcome = await signInsOfPerson.run(`${provider.id} ${identity.subject}`, () =>
       inTransaction(context, async (inside) => {
         const signIn = await signInPerson(inside, provider, identity, found.isStale);
-        return finish(inside, signIn);
+        return signIn && { result: await finish(inside, signIn) };
       }),
     );
+    if (outcome === undefined) return fail('admission_pending');
     context.counters.presented('upstream', 'signed_in');
-    return outcome;
+    return outcome.result;
   } catch (error) {
     if (error instanceof Refusal && !['identity_provider_not_found', 'unavailable'].includes(error.code)) {
       context.counters.presented('upstream', error.code);
@@ -195,15 +206,17 @@ async function confirmUnlimited<T>(
   }
 }
 
+/** @returns undefined for an unknown person, whose request is stored */
 async function signInPerson(
   context: Context,
   { tenant_id: tenantId, key }: OpenProvider,
   identity: UpstreamIdentity,
   isStale: boolean,
-): Promise<SignIn> {
+): Promise<SignIn | undefined> {
   // Read again: the provider may have been disabled while its keys were fetched.
   const provider = await requireOpenProvider(context.db, tenantId, key);
   const person = await linkPerson(context, provider, identity);
+  if (person === undefined) return requestAdmission(context, provider, identity);
   const { principalId, principalKind } = person;
   const { acr, amr, authTime } = identity;
   const isHuman = principalKind === 'human';

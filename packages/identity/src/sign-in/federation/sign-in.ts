@@ -21,6 +21,10 @@ export const FederatedTokenRequest = z
     scopes: NameSet.default([]).describe(
       'Empty for all scopes that the audience allows, except the privileged ones.',
     ),
+    withAdmission: z
+      .boolean()
+      .default(false)
+      .describe('Return an admission statement if the provider admits the person by itself.'),
   })
   .meta({ id: 'FederatedTokenRequest' });
 export type FederatedTokenRequest = z.infer<typeof FederatedTokenRequest>;
@@ -53,6 +57,12 @@ export const FederatedToken = z
     audience: z.string(),
     scope: z.array(z.string()),
     sessionId: Uuid,
+    admissionStatement: z
+      .string()
+      .nullable()
+      .describe(
+        'A signed statement that the provider admits the person, for `POST /admissions:self` of coordination; valid for 60 seconds.',
+      ),
     ...FederatedSignIn.shape,
   })
   .meta({ id: 'FederatedToken' });

@@ -4,10 +4,13 @@ import { Timestamp, textsByName, Uuid, valuesByName } from '@baton/values/wire';
 import { characters, Issuer, Key, NameSet, Status, sortedSet } from '../../service/fields.ts';
 import type { Tables } from '../../service/schema.ts';
 import { KeySetDocument, StoredKeySet } from './key-set-document.ts';
+import { Admit, type StoredAdmit } from './self-admission.ts';
 
 const LifecycleProfile = z.enum(['read_only', 'managed']);
 /** `human` if its tokens identify people, `workload` if they identify programs such as CI jobs, `none` for workload rules only. */
 const ProviderPrincipalKind = z.enum(['human', 'workload', 'none']);
+/** The result of the first sign-in of an unknown person: a new principal, or a request that an administrator decides. */
+const UnknownPeople = z.enum(['create', 'request']);
 const CacheSeconds = z.int().min(0).max(86_400);
 
 /** The returned columns: a row of `identity_providers` without the issuer as registered. */
@@ -26,6 +29,10 @@ export const IdentityProvider = z
     external_id_claim: z.string(),
     group_claim: z.string(),
     display_name_claim: z.string(),
+    email_claim: z.string(),
+    unknown_people: UnknownPeople,
+    admit: Admit.nullable(),
+    offered: z.boolean(),
     group_mappings: z.record(z.string(), z.string()),
     required_acr_values: z.array(z.string()),
     required_amr_values: z.array(z.string()),
@@ -83,6 +90,20 @@ const choices = {
   displayNameClaim: characters(0, 80).describe(
     'The claim with the name of a person, used at the first sign-in only. If it is empty or absent in a token, the name consists of the provider and the external id.',
   ),
+  emailClaim: characters(0, 80).describe(
+    'The claim with the e-mail address of a person with a sign-in request. It counts as verified only if it is `email` and the token has `email_verified: true`.',
+  ),
+  unknownPeople: UnknownPeople.describe(
+    'The result of the first sign-in of an unknown person: `create` makes a principal, `request` a sign-in request that an administrator admits or refuses.',
+  ),
+  admit: Admit.nullable().describe(
+    'The unknown people who are admitted without an administrator. Each list that is present must match. Coordination gives the role only if its own administrator allowed it.',
+  ),
+  offered: z
+    .boolean()
+    .describe(
+      "Whether the console's sign-in page has a button for the provider; `audience` is then the console's client id there.",
+    ),
   groupMappings: GroupMappings.describe(
     'Upstream group to key of a group of the tenant; other groups are ignored.',
   ),
@@ -115,6 +136,10 @@ export const NewIdentityProvider = z
     externalIdClaim: choices.externalIdClaim.default('sub'),
     groupClaim: choices.groupClaim.default('groups'),
     displayNameClaim: choices.displayNameClaim.default(''),
+    emailClaim: choices.emailClaim.default('email'),
+    unknownPeople: choices.unknownPeople.default('create'),
+    admit: choices.admit.default(null),
+    offered: choices.offered.default(false),
     groupMappings: choices.groupMappings.default({}),
     requiredAcrValues: choices.requiredAcrValues.default([]),
     requiredAmrValues: choices.requiredAmrValues.default([]),
@@ -128,9 +153,17 @@ export const NewIdentityProvider = z
   .meta({ id: 'NewIdentityProvider' });
 export type NewIdentityProvider = z.infer<typeof NewIdentityProvider>;
 
-/** Key and issuer can't change, because the linked identities refer to them. */
+/** The key can't change, because clients and tokens name the provider by it. */
 export const IdentityProviderChange = z
-  .strictObject(choices)
+  .strictObject({
+    ...choices,
+    issuer: Issuer.describe('The new `iss` of its tokens. Pending sign-in requests of the provider end.'),
+    linkedPeople: z
+      .enum(['move', 'detach'])
+      .describe(
+        'Required to change the issuer of a provider with linked people. `move`: they sign in at the new issuer, with the same subjects; only if it is the same authority. `detach`: nobody of them can sign in through the provider any more.',
+      ),
+  })
   .partial()
   .meta({ id: 'IdentityProviderChange' });
 export type IdentityProviderChange = z.infer<typeof IdentityProviderChange>;
@@ -142,6 +175,7 @@ export type StoredProvider = RowOf<
     group_mappings: Record<string, string>;
     required_claims: Record<string, string[]>;
     key_set: StoredKeySet | null;
+    admit: StoredAdmit | null;
   }
 >;
 
@@ -169,6 +203,10 @@ export function columnsOf(change: IdentityProviderChange): Partial<ProviderChoic
     external_id_claim: change.externalIdClaim,
     group_claim: change.groupClaim,
     display_name_claim: change.displayNameClaim,
+    email_claim: change.emailClaim,
+    unknown_people: change.unknownPeople,
+    admit: change.admit,
+    offered: change.offered,
     group_mappings: change.groupMappings,
     required_acr_values: change.requiredAcrValues,
     required_amr_values: change.requiredAmrValues,

@@ -16,7 +16,7 @@ import {
   updateIdentityProvider,
 } from './identity-providers.ts';
 
-const providerParams = { ...tenantParam, key: z.string().max(120) };
+export const providerParams = { ...tenantParam, key: z.string().max(120) };
 
 export const create = endpoint({
   id: 'createIdentityProvider',
@@ -68,7 +68,15 @@ export const update = endpoint({
   params: providerParams,
   body: IdentityProviderChange,
   returns: { 200: IdentityProvider },
-  errors: ['identity_provider_not_found', 'population_managed_by_directory'],
+  errors: [
+    'identity_provider_not_found',
+    'invalid_issuer',
+    'issuer_not_changeable',
+    'identity_provider_exists',
+    'linked_people_undecided',
+    'external_identity_conflict',
+    'population_managed_by_directory',
+  ],
   emits: [identityProviderUpdated],
   example: { groupMappings: { '/engineering': 'engineers' }, requiredAcrValues: ['urn:mfa'] },
   handle: ({ params, body }, context) => updateIdentityProvider(context, params.tenantId, params.key, body),

@@ -1,5 +1,10 @@
-import { sql } from '@baton/kernel/database/sql';
+import { part, sql } from '@baton/kernel/database/sql';
 import type { OpenProvider, ProviderChoices, ProviderRow, StoredProvider } from './identity-provider.ts';
+
+const columns = part`id, tenant_id, key, issuer, audience, jwks_uri, subject_claim, external_id_claim, group_claim,
+      group_mappings, required_acr_values, required_amr_values, lifecycle_profile, jwks_cache_ttl_seconds,
+      jwks_stale_grace_seconds, display_name_claim, authorized_parties, principal_kind, required_claims, key_set,
+      email_claim, unknown_people, admit, offered, status, created_at`;
 
 type NewProvider = Omit<StoredProvider, 'status' | 'created_at'>;
 
@@ -9,47 +14,41 @@ export function insertProvider(provider: NewProvider) {
     insert into identity_providers (id, tenant_id, key, issuer, registered_issuer, audience, jwks_uri, subject_claim,
       external_id_claim, group_claim, group_mappings, required_acr_values, required_amr_values, lifecycle_profile,
       jwks_cache_ttl_seconds, jwks_stale_grace_seconds, display_name_claim, authorized_parties, principal_kind, required_claims,
-      key_set)
+      key_set, email_claim, unknown_people, admit, offered)
     values (${provider.id}, ${provider.tenant_id}, ${provider.key}, ${provider.issuer}, ${provider.registered_issuer},
       ${provider.audience}, ${provider.jwks_uri}, ${provider.subject_claim}, ${provider.external_id_claim},
       ${provider.group_claim}, ${JSON.stringify(provider.group_mappings)}::jsonb, ${provider.required_acr_values},
       ${provider.required_amr_values}, ${provider.lifecycle_profile}, ${provider.jwks_cache_ttl_seconds},
       ${provider.jwks_stale_grace_seconds}, ${provider.display_name_claim}, ${provider.authorized_parties},
       ${provider.principal_kind}, ${JSON.stringify(provider.required_claims)}::jsonb,
-      ${jsonOrNull(provider.key_set)}::jsonb)
+      ${jsonOrNull(provider.key_set)}::jsonb, ${provider.email_claim}, ${provider.unknown_people},
+      ${jsonOrNull(provider.admit)}::jsonb, ${provider.offered})
     on conflict do nothing
-    returning id, tenant_id, key, issuer, audience, jwks_uri, subject_claim, external_id_claim, group_claim,
-      group_mappings, required_acr_values, required_amr_values, lifecycle_profile, jwks_cache_ttl_seconds,
-      jwks_stale_grace_seconds, display_name_claim, authorized_parties, principal_kind, required_claims,
-      key_set, status, created_at`;
+    returning ${columns}`;
 }
 
 /** Sorted by key in code point order, whatever the collation of the database. */
 export function findProviders(tenantId: string) {
   return sql<ProviderRow>`
-    select id, tenant_id, key, issuer, audience, jwks_uri, subject_claim, external_id_claim, group_claim,
-      group_mappings, required_acr_values, required_amr_values, lifecycle_profile, jwks_cache_ttl_seconds,
-      jwks_stale_grace_seconds, display_name_claim, authorized_parties, principal_kind, required_claims,
-      key_set, status, created_at
+    select ${columns}
     from identity_providers where tenant_id = ${tenantId}
     order by key collate "C"`;
 }
 
 export function findProvider(tenantId: string, key: string) {
   return sql<ProviderRow>`
-    select id, tenant_id, key, issuer, audience, jwks_uri, subject_claim, external_id_claim, group_claim,
-      group_mappings, required_acr_values, required_amr_values, lifecycle_profile, jwks_cache_ttl_seconds,
-      jwks_stale_grace_seconds, display_name_claim, authorized_parties, principal_kind, required_claims,
-      key_set, status, created_at
+    select ${columns}
     from identity_providers where tenant_id = ${tenantId} and key = ${key}`;
+}
+
+export function findStoredProvider(tenantId: string, key: string) {
+  return sql<StoredProvider>`
+    select ${columns}, registered_issuer from identity_providers where tenant_id = ${tenantId} and key = ${key}`;
 }
 
 export function lockProvider(tenantId: string, key: string) {
   return sql<ProviderRow>`
-    select id, tenant_id, key, issuer, audience, jwks_uri, subject_claim, external_id_claim, group_claim,
-      group_mappings, required_acr_values, required_amr_values, lifecycle_profile, jwks_cache_ttl_seconds,
-      jwks_stale_grace_seconds, display_name_claim, authorized_parties, principal_kind, required_claims,
-      key_set, status, created_at
+    select ${columns}
     from identity_providers where tenant_id = ${tenantId} and key = ${key}
     for no key update`;
 }
@@ -60,7 +59,8 @@ export function findOpenProvider(tenantId: string, key: string) {
     select p.id, p.tenant_id, p.key, p.issuer, p.registered_issuer, p.audience, p.jwks_uri, p.subject_claim,
       p.external_id_claim, p.group_claim, p.group_mappings, p.required_acr_values, p.required_amr_values,
       p.lifecycle_profile, p.jwks_cache_ttl_seconds, p.jwks_stale_grace_seconds, p.display_name_claim,
-      p.authorized_parties, p.principal_kind, p.required_claims, p.key_set, p.status, p.created_at
+      p.authorized_parties, p.principal_kind, p.required_claims, p.key_set, p.email_claim, p.unknown_people, p.admit,
+      p.offered, p.status, p.created_at
     from identity_providers p join tenants t on t.id = p.tenant_id
     where p.tenant_id = ${tenantId} and p.key = ${key} and p.status = 'active' and t.status = 'active'
       and p.principal_kind <> 'none'`;
@@ -83,8 +83,36 @@ export function updateProvider(id: string, choices: ProviderChoices) {
       jwks_stale_grace_seconds = ${choices.jwks_stale_grace_seconds}, display_name_claim = ${choices.display_name_claim},
       authorized_parties = ${choices.authorized_parties}, principal_kind = ${choices.principal_kind},
       required_claims = ${JSON.stringify(choices.required_claims)}::jsonb,
-      key_set = ${jsonOrNull(choices.key_set)}::jsonb
+      key_set = ${jsonOrNull(choices.key_set)}::jsonb, email_claim = ${choices.email_claim},
+      unknown_people = ${choices.unknown_people}, admit = ${jsonOrNull(choices.admit)}::jsonb,
+      offered = ${choices.offered}
     where id = ${id}`;
+}
+
+export function updateIssuer(id: string, issuer: string, registered: string) {
+  return sql<{ has_people: boolean }>`
+    update identity_providers set issuer = ${issuer}, registered_issuer = ${registered} where id = ${id}
+    returning exists (select from external_identities where identity_provider_id = ${id}) as has_people`;
+}
+
+/** The people of a provider keep their subjects, at another issuer. */
+export function moveLinks({ id, issuer: before }: Pick<ProviderRow, 'id' | 'issuer'>, issuer: string) {
+  return sql`
+    update external_identities set issuer = ${issuer}
+    where identity_provider_id = ${id} and rtrim(issuer, '/') = ${before}`;
+}
+
+/** The people of a provider stay linked to its former issuer only. */
+export function detachLinks(id: string) {
+  return sql`
+    update external_identities set identity_provider_id = null, external_id = ''
+    where identity_provider_id = ${id}`;
+}
+
+export function endRequestsOfProvider(id: string) {
+  return sql`
+    update sign_in_requests set expires_at = now()
+    where identity_provider_id = ${id} and status = 'pending' and expires_at > now()`;
 }
 
 export function updateProviderStatus(id: string, status: ProviderRow['status']) {

@@ -44,6 +44,10 @@ describe('POST …/identity-providers', () => {
       external_id_claim: 'sub',
       group_claim: 'groups',
       display_name_claim: '',
+      email_claim: 'email',
+      unknown_people: 'create',
+      admit: null,
+      offered: false,
       group_mappings: {},
       required_acr_values: [],
       required_amr_values: [],
@@ -225,7 +229,7 @@ describe('the management of identity providers', () => {
     assert.deepEqual(await storeCounts(identity), before);
   });
 
-  test('PATCH changes the named fields; equal values write nothing; key and issuer stay', async () => {
+  test('PATCH changes the named fields; equal values write nothing; the key stays', async () => {
     const provider = await made(register(fresh({ groupMappings: { a: 'alpha', b: 'beta' } })));
     const { key, id } = provider;
     const changes = { groupMappings: { b: 'beta', c: 'gamma' }, jwksCacheTtlSeconds: 0 };
@@ -251,12 +255,7 @@ describe('the management of identity providers', () => {
       expected,
     );
     assert.deepEqual((await identity.patch(path(key), {})).body, expected);
-    for (const bad of [
-      { key: 'other-key' },
-      { issuer: 'https://x.example' },
-      { audience: '' },
-      { jwksUri: null },
-    ])
+    for (const bad of [{ key: 'other-key' }, { linkedPeople: 'keep' }, { audience: '' }, { jwksUri: null }])
       assert.equal((await identity.patch(path(key), bad)).status, 422);
     assert.deepEqual(await storeCounts(identity), before);
   });
@@ -270,6 +269,10 @@ describe('the management of identity providers', () => {
       externalIdClaim: 'employee',
       groupClaim: 'roles',
       displayNameClaim: 'name',
+      emailClaim: 'mail',
+      unknownPeople: 'request',
+      admit: { domains: ['example.com'], groups: ['staff'], role: 'member' },
+      offered: true,
       groupMappings: { x: 'xx-group' },
       requiredAcrValues: ['urn:mfa'],
       requiredAmrValues: ['otp'],

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Db } from '@baton/kernel/database/db';
+import { type Db, violatedConstraint } from '@baton/kernel/database/db';
 import { tenantExists } from '../../directory/tenants/tenants.ts';
 import { audit } from '../../records/audit.ts';
 import type { AuditAction } from '../../records/drafts.ts';
@@ -14,6 +14,7 @@ import {
   type OpenProvider,
   type ProviderChoices,
   type ProviderRow,
+  type StoredProvider,
 } from './identity-provider.ts';
 import {
   identityProviderDisabled,
@@ -22,12 +23,17 @@ import {
   identityProviderUpdated,
 } from './identity-providers.events.ts';
 import {
+  detachLinks,
+  endRequestsOfProvider,
   findOpenProvider,
   findProvider,
   findProviders,
   findScimSource,
+  findStoredProvider,
   insertProvider,
   lockProvider,
+  moveLinks,
+  updateIssuer,
   updateProvider,
   updateProviderStatus,
 } from './identity-providers.sql.ts';
@@ -41,11 +47,9 @@ export async function createIdentityProvider(
   tenantId: string,
   { key, issuer, ...request }: NewIdentityProvider,
 ): Promise<ProviderRow> {
-  const { db, settings } = context;
+  const { db } = context;
   if (!(await tenantExists(db, tenantId))) fail('tenant_not_found');
-  const parsed = parseIssuer(issuer);
-  // Its tokens would sign people in whose passkeys we know by this issuer.
-  if (parsed === settings.relyingParty.issuer) fail('invalid_issuer');
+  const parsed = requireIssuer(context, issuer);
   const wanted = {
     id: randomUUID(),
     tenant_id: tenantId,
@@ -73,6 +77,11 @@ export async function getIdentityProvider(db: Db, tenantId: string, key: string)
   return (await db.row(findProvider(tenantId, key))) ?? fail('identity_provider_not_found');
 }
 
+/** A provider of any status, with its issuer as registered. @throws Refusal `identity_provider_not_found` */
+export async function getStoredProvider(db: Db, tenantId: string, key: string): Promise<StoredProvider> {
+  return (await db.row(findStoredProvider(tenantId, key))) ?? fail('identity_provider_not_found');
+}
+
 /** @throws Refusal `identity_provider_not_found` for one that is absent or disabled, or whose tenant is */
 export async function requireOpenProvider(db: Db, tenantId: string, key: string): Promise<OpenProvider> {
   return (await db.row(findOpenProvider(tenantId, key))) ?? fail('identity_provider_not_found');
@@ -81,30 +90,65 @@ export async function requireOpenProvider(db: Db, tenantId: string, key: string)
 /**
  * Changes the requirements for tokens from the next sign-in on; a person's memberships are updated at that sign-in,
  * too.
- * @throws Refusal `identity_provider_not_found`; `population_managed_by_directory` for `read_only` while a SCIM source
- * provisions the people of this provider
+ * @throws Refusal `identity_provider_not_found`, `invalid_issuer`, `issuer_not_changeable`, `identity_provider_exists`,
+ * `linked_people_undecided`, `external_identity_conflict`; `population_managed_by_directory` for `read_only`, and to
+ * detach people, while a SCIM source provisions the people of this provider
  */
 export async function updateIdentityProvider(
   context: Context,
   tenantId: string,
   key: string,
-  changes: IdentityProviderChange,
+  { issuer, linkedPeople, ...changes }: IdentityProviderChange,
 ): Promise<ProviderRow> {
   const { db } = context;
   const provider = (await db.row(lockProvider(tenantId, key))) ?? fail('identity_provider_not_found');
-  const changed = changesOf<ProviderRow>(provider, columnsOf(changes));
+  const moved = issuer === undefined ? {} : { issuer: requireIssuer(context, issuer) };
+  const changed = changesOf<ProviderRow>(provider, { ...columnsOf(changes), ...moved });
   if (Object.keys(changed).length === 0) return provider;
   const next: ProviderRow = { ...provider, ...changed };
   if ('lifecycle_profile' in changed && next.lifecycle_profile === 'read_only') {
     const source = await db.row(findScimSource(provider.id));
     if (source !== undefined) fail('population_managed_by_directory');
   }
+  if (issuer !== undefined && 'issuer' in changed)
+    await moveIssuer(context, provider, { ...next, registered: issuer, linkedPeople });
   await db.run(updateProvider(provider.id, next));
   const about = { tenantId, aggregateId: provider.id };
   const { lifecycle_profile: lifecycleProfile } = next;
   emit(context, identityProviderUpdated, about, { identityProviderId: provider.id, key, lifecycleProfile });
   record(context, next, 'identity_providers.update', ` ${changeReason(changed)}`);
   return next;
+}
+
+/** The changed provider with its new issuer as it was sent, and the fate of the people who are linked to the provider. */
+type Move = ProviderRow & Pick<IdentityProviderChange, 'linkedPeople'> & { registered: string };
+
+/**
+ * Moves a provider to another issuer. Its pending sign-in requests end: an administrator must not admit the subject of
+ * one issuer as that of another.
+ */
+async function moveIssuer(
+  { db }: Context,
+  before: ProviderRow,
+  { registered, linkedPeople, ...next }: Move,
+): Promise<void> {
+  const issuer = registered.replace(/\/+$/, '');
+  if (before.principal_kind !== 'human' || next.principal_kind !== 'human') fail('issuer_not_changeable');
+  const moved = await db.row(updateIssuer(before.id, issuer, registered)).catch((error: unknown) => {
+    if (violatedConstraint(error) !== 'identity_providers_issuer') throw error;
+    return fail('identity_provider_exists', {}, { cause: error });
+  });
+  if (moved?.has_people === true) {
+    if (linkedPeople === undefined) return fail('linked_people_undecided');
+    if (linkedPeople === 'detach' && (await db.row(findScimSource(before.id))) !== undefined)
+      fail('population_managed_by_directory');
+    const update = linkedPeople === 'move' ? moveLinks(before, issuer) : detachLinks(before.id);
+    await db.run(update).catch((error: unknown) => {
+      if (violatedConstraint(error) === undefined) throw error;
+      return fail('external_identity_conflict', {}, { cause: error });
+    });
+  }
+  await db.run(endRequestsOfProvider(before.id));
 }
 
 /**
@@ -132,6 +176,13 @@ export async function setIdentityProviderStatus(
 function record(context: Context, { id, tenant_id, key }: ProviderRow, action: AuditAction, more = ''): void {
   const resource = ['identity_provider', id] as const;
   audit(context, { tenantId: tenant_id, action, resource, reason: `provider:${key}${more}` });
+}
+
+/** An issuer that may be registered. @throws Refusal `invalid_issuer` */
+export function requireIssuer({ settings }: Context, issuer: string): string {
+  const parsed = parseIssuer(issuer);
+  // Its tokens would sign people in whose passkeys we know by this issuer.
+  return parsed === settings.relyingParty.issuer ? fail('invalid_issuer') : parsed;
 }
 
 /**

@@ -37,6 +37,16 @@ export function lockLinks({ providerId, issuer, subject, externalId }: LinkClaim
     for no key update`;
 }
 
+/** As `lockLinks`, without a lock. */
+export function readLinks({ providerId, issuer, subject, externalId }: LinkClaims) {
+  return sql<Omit<LinkRow, 'has_subject' | 'has_external_id'>>`
+    select id, principal_id, subject, external_id, status, identity_provider_id
+    from external_identities
+    where (rtrim(issuer, '/') = ${issuer} and subject = ${subject})
+      or (identity_provider_id = ${providerId} and external_id = ${externalId} and external_id <> '')
+    order by id`;
+}
+
 export type PersonRow = Pick<RowOf<Tables['principals']>, 'id' | 'kind' | 'status'> & { is_member: boolean };
 
 /**
@@ -48,6 +58,33 @@ export function enterPeople(tenantId: string, principalIds: readonly string[]) {
       select from memberships m
       where m.tenant_id = ${tenantId} and m.principal_id = p.id and m.status = 'active') as is_member
     from (select * from principals where id = any (${principalIds}::uuid[]) order by id) p`;
+}
+
+/** As `enterPeople` for one person, without a lock. */
+export function findPerson(tenantId: string, principalId: string) {
+  return sql<PersonRow>`
+    select p.id, p.kind, p.status, exists (
+      select from memberships m
+      where m.tenant_id = ${tenantId} and m.principal_id = p.id and m.status = 'active') as is_member
+    from principals p where p.id = ${principalId}`;
+}
+
+/** Whether an administrator has refused the identity for a time that hasn't ended. */
+export function findRefusal(tenantId: string, { issuer, subject }: Pick<LinkClaims, 'issuer' | 'subject'>) {
+  return sql<{ id: string }>`
+    select id from sign_in_requests
+    where tenant_id = ${tenantId} and issuer = ${issuer} and subject = ${subject} and status = 'refused'
+      and expires_at > clock_timestamp()`;
+}
+
+/** Deletes the request of a person who was created meanwhile. */
+export function deletePendingRequest(
+  tenantId: string,
+  { issuer, subject }: Pick<LinkClaims, 'issuer' | 'subject'>,
+) {
+  return sql`
+    delete from sign_in_requests
+    where tenant_id = ${tenantId} and issuer = ${issuer} and subject = ${subject} and status = 'pending'`;
 }
 
 /** Violates a unique index when a concurrent transaction creates the same link; the sign-in is then retried. */

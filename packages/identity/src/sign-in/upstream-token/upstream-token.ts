@@ -13,6 +13,9 @@ export interface UpstreamIdentity {
    * The name in the provider's display name claim, cleaned so that it can be stored; undefined if no usable one exists.
    */
   readonly displayName: string | undefined;
+  /** In the provider's e-mail claim; undefined if it holds no address that can be stored. */
+  readonly email: string | undefined;
+  readonly isEmailVerified: boolean;
   readonly acr: string | null;
   /** In the same order as in the token. */
   readonly amr: readonly string[];
@@ -29,6 +32,9 @@ type Json = Readonly<Record<string, unknown>>;
 const tokenBytesMax = 32_768;
 const nameLengthMax = 500;
 const displayNameLengthMax = 200;
+const emailLengthMax = 320;
+/** Control characters, and those that reverse or hide a part of the text. */
+const invisible = /[\p{Cc}\p{Cf}]+/gu;
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /**
@@ -184,7 +190,8 @@ function identityOf(payload: Json, provider: StoredProvider): UpstreamIdentity {
   const identity: UpstreamIdentity = {
     subject,
     externalId: typeof externalId === 'string' && externalId !== '' ? externalId : subject,
-    displayName: displayNameOf(claim(provider.display_name_claim)),
+    displayName: displayNameOf(claim(nameClaimOf(provider))),
+    ...emailIn(provider, claim),
     acr: typeof payload['acr'] === 'string' && payload['acr'] !== '' ? payload['acr'] : null,
     amr: textsOf(payload['amr']) ?? [],
     authTime: instantText(payload['auth_time']),
@@ -200,12 +207,30 @@ function identityOf(payload: Json, provider: StoredProvider): UpstreamIdentity {
   return identity;
 }
 
+/** Administrators decide about a person whom they know by name, so `name` is read unless another claim is set. */
+function nameClaimOf({ display_name_claim: name, unknown_people: unknown }: StoredProvider): string {
+  return name === '' && unknown === 'request' ? 'name' : name;
+}
+
+/** `email_verified` is a statement about the claim `email` only (OpenID Connect Core, section 5.1). */
+function emailIn(
+  { email_claim: name }: StoredProvider,
+  claim: (name: string) => unknown,
+): Pick<UpstreamIdentity, 'email' | 'isEmailVerified'> {
+  const found = claim(name);
+  const email = typeof found === 'string' ? found.toWellFormed().replace(invisible, '').trim() : '';
+  const isAddress = email.length <= emailLengthMax && /^[^\s@]+@[^\s@]+$/.test(email);
+  const isEmailVerified = isAddress && name === 'email' && claim('email_verified') === true;
+  return { email: isAddress ? email : undefined, isEmailVerified };
+}
+
 /** A name that is unusable or invisible is ignored: it must not prevent the sign-in. */
 function displayNameOf(claim: unknown): string | undefined {
   if (typeof claim !== 'string') return undefined;
   const name = claim
     .toWellFormed()
     .replace(/\p{Cc}+/gu, ' ')
+    .replace(/\p{Bidi_Control}+/gu, '')
     .trim();
   // Cut by code points, so that no surrogate pair is split.
   const cut = [...name].slice(0, displayNameLengthMax).join('').trim();

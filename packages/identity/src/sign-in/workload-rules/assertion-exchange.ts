@@ -30,7 +30,8 @@ const connectionsShare = 0.25;
 export function createAssertionExchange({
   settings,
   providerKeys,
-}: Pick<Context, 'settings' | 'providerKeys'>): AssertionExchange {
+  outbound,
+}: Pick<Context, 'settings' | 'providerKeys' | 'outbound'>): AssertionExchange {
   const limit = new ConcurrencyLimit('assertions', {
     queuedMax: 500,
     waitMsMax: 5000,
@@ -38,7 +39,7 @@ export function createAssertionExchange({
   });
   return (context, presented) => {
     const inTurns = poolInTurns(context.pool, limit, '');
-    const own: Context = { ...context, settings, providerKeys, pool: inTurns, db: inTurns };
+    const own: Context = { ...context, settings, providerKeys, outbound, pool: inTurns, db: inTurns };
     // Counted by address only, as sign-ins are: nobody can stop the pipelines of others.
     return limitFailures(context, undefined, () => exchangeAssertion(own, presented));
   };

@@ -12,7 +12,8 @@ export function findProvidersOf(issuer: string, audiences: readonly string[], te
     select p.id, p.tenant_id, p.key, p.issuer, p.registered_issuer, p.audience, p.jwks_uri, p.subject_claim,
       p.external_id_claim, p.group_claim, p.group_mappings, p.required_acr_values, p.required_amr_values,
       p.lifecycle_profile, p.jwks_cache_ttl_seconds, p.jwks_stale_grace_seconds, p.display_name_claim,
-      p.authorized_parties, p.principal_kind, p.required_claims, p.key_set, p.status, p.created_at
+      p.authorized_parties, p.principal_kind, p.required_claims, p.key_set, p.email_claim, p.unknown_people, p.admit,
+      p.offered, p.status, p.created_at
     from identity_providers p join tenants t on t.id = p.tenant_id
     where p.issuer = ${issuer} and p.principal_kind <> 'human' and p.audience = any (${audiences}::text[])
       and p.status = 'active' and t.status = 'active'

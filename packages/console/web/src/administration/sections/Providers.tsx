@@ -1,16 +1,17 @@
+import { baton } from '../../client.ts';
 import type { Administration } from '../admin-secret.ts';
 import styles from '../administration.module.css';
 import { Act, Create, Field, Line, List, type Values } from '../Section.tsx';
+import { AdmissionFields, admissionIn, ProviderChange, wordsIn } from './ProviderChange.tsx';
+import { ProviderTest } from './ProviderTest.tsx';
 
 /** The identity providers of this tenant. */
 export function Providers({ admin }: { admin: Administration }) {
   const { identity, tenantId } = admin;
   async function create(values: Values, idempotencyKey: string) {
-    const words = (name: string) =>
-      values
-        .text(name)
-        .split(/[\s,]+/)
-        .filter(Boolean);
+    const words = (name: string) => wordsIn(values.text(name));
+    const admission = admissionIn(values);
+    await allow(values.text('key'), admission.admit);
     await identity.identityProviders.create(
       tenantId,
       {
@@ -20,9 +21,26 @@ export function Providers({ admin }: { admin: Administration }) {
         requiredAmrValues: words('amr'),
         requiredAcrValues: words('acr'),
         lifecycleProfile: values.text('lifecycle') as 'read_only' | 'managed',
+        ...admission,
       },
       { idempotencyKey },
     );
+  }
+  /** Only coordination gives roles, so its own rule must allow what the provider admits. */
+  async function allow(key: string, admit: { role: string } | null, isAllowed = false) {
+    if (admit !== null) await baton.admissionRules.set(key, { accessRole: admit.role });
+    else if (isAllowed) await baton.admissionRules.remove(key);
+  }
+  async function change({ key, admit: before }: { key: string; admit: object | null }, values: Values) {
+    const people = values.text('people') as '' | 'move' | 'detach';
+    const admission = admissionIn(values);
+    await allow(key, admission.admit, before !== null);
+    await identity.identityProviders.update(tenantId, key, {
+      issuer: values.text('issuer'),
+      audience: values.text('audience'),
+      ...(people !== '' && { linkedPeople: people }),
+      ...admission,
+    });
   }
   return (
     <>
@@ -51,6 +69,7 @@ export function Providers({ admin }: { admin: Administration }) {
             <option value="managed">at sign-in and by a directory</option>
           </select>
         </label>
+        <AdmissionFields />
       </Create>
       <List
         name={['providers']}
@@ -59,30 +78,36 @@ export function Providers({ admin }: { admin: Administration }) {
           identity.identityProviders.list(tenantId, { signal }).then((items) => ({ items }))
         }
       >
-        {({ id, key, issuer, audience, status, required_amr_values, lifecycle_profile }) => (
-          <Line
-            key={id}
-            title={key}
-            isOff={status === 'disabled'}
-            facts={[
-              <>
-                {issuer} · for <span className="mono">{audience}</span>
-              </>,
-              `${status} · ${lifecycle_profile.replaceAll('_', ' ')}${required_amr_values.length > 0 ? ` · requires ${required_amr_values.join(', ')}` : ''}`,
-            ]}
-            acts={
-              status === 'active' ? (
-                <Act
-                  label="Disable"
-                  confirm="sure"
-                  act={() => identity.identityProviders.disable(tenantId, key)}
-                />
-              ) : (
-                <Act label="Enable" act={() => identity.identityProviders.enable(tenantId, key)} />
-              )
-            }
-          />
-        )}
+        {(provider) => {
+          const { id, key, issuer, audience, status, required_amr_values, lifecycle_profile } = provider;
+          return (
+            <Line
+              key={id}
+              title={key}
+              isOff={status === 'disabled'}
+              facts={[
+                <>
+                  {issuer} · for <span className="mono">{audience}</span>
+                </>,
+                `${status} · ${lifecycle_profile.replaceAll('_', ' ')}${required_amr_values.length > 0 ? ` · requires ${required_amr_values.join(', ')}` : ''}`,
+              ]}
+              acts={
+                status === 'active' ? (
+                  <Act
+                    label="Disable"
+                    confirm="sure"
+                    act={() => identity.identityProviders.disable(tenantId, key)}
+                  />
+                ) : (
+                  <Act label="Enable" act={() => identity.identityProviders.enable(tenantId, key)} />
+                )
+              }
+            >
+              <ProviderTest admin={admin} providerKey={key} />
+              <ProviderChange provider={provider} change={(values) => change(provider, values)} />
+            </Line>
+          );
+        }}
       </List>
       <p className="soft">Nobody can sign in through a disabled provider. Existing tokens stay valid.</p>
     </>

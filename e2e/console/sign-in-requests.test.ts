@@ -1,0 +1,110 @@
+import assert from 'node:assert/strict';
+import { after, afterEach, before, describe, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { createClient } from '@baton/sdk';
+import { type BatonProcess, program } from '@baton/testing/baton-process';
+import { assertAccessible, noBrowser, openPage } from '../testing/browser.ts';
+import { type OwnConsole, startOwnConsole } from '../testing/console.ts';
+
+// An administrator registers a provider in the console; people whom Baton doesn't know sign in through it.
+
+describe('people who sign in through a provider for the first time', { skip: noBrowser }, () => {
+  let world: OwnConsole;
+  let provider: BatonProcess;
+  let issuer: string;
+
+  before(async () => {
+    // No setting names a provider.
+    world = await startOwnConsole({ IAM_OUTBOUND_ALLOWED_HOSTS: '["127.0.0.1"]' });
+    provider = program('packages/identity/src/testing/oidc-people.main.ts', [], {
+      REDIRECT_URI: `${world.url}/console/callback`,
+      CLIENT_SECRET: 'a-secret-that-the-public-client-does-not-use',
+    });
+    [, issuer = ''] = await provider.prints(/issuer (\S+)/);
+  });
+  afterEach(() => world?.closePages());
+  after(async () => {
+    await world?.close();
+    provider?.child.kill('SIGTERM');
+    await provider?.ended;
+  });
+
+  async function enterSecret(page: Page) {
+    await page.getByLabel('Admin secret').fill(world.adminSecret);
+    await page.getByRole('button', { name: 'Unlock' }).click();
+  }
+  async function signIn(key: string, who: string) {
+    const watched = await openPage(world.browser);
+    await watched.page.goto(`${world.url}/sign-in`);
+    await watched.page.getByRole('button', { name: `Sign in with ${key}` }).click();
+    await watched.page.getByRole('link', { name: who }).click();
+    return watched;
+  }
+
+  test('have a button without a restart, wait in the inbox, and get in with the role', async () => {
+    const { page } = await world.signedIn('/administration?section=providers');
+    await enterSecret(page);
+    await page.getByText('New identity provider').click();
+    await page.getByLabel('Key').fill('corp');
+    await page.getByLabel('Issuer').first().fill(issuer);
+    await page.getByLabel('Audience').first().fill('console-public');
+    await page.getByRole('button', { name: 'Register' }).click();
+    await page.getByRole('button', { name: 'Test sign-in' }).click();
+    const steps = page.getByRole('list', { name: 'Test of corp' }).getByRole('listitem');
+    await steps.filter({ hasText: 'accepts client and redirect address' }).waitFor();
+    assert.equal(await steps.filter({ hasText: 'passed' }).count(), 3);
+    await assertAccessible(page);
+
+    const first = await signIn('corp', 'ada');
+    await first.page.getByText(/Your request has been sent/).waitFor();
+    await assertAccessible(first.page);
+
+    const inbox = (await world.signedIn('/inbox')).page;
+    await inbox.getByText('Show sign-in requests').click();
+    await enterSecret(inbox);
+    await inbox.getByText('ada, ada@example.com, from corp').waitFor();
+    await assertAccessible(inbox);
+    await inbox.getByLabel('Admit as').selectOption('viewer');
+    await inbox.getByRole('button', { name: 'Admit ada' }).click();
+    await inbox.getByText('No sign-in requests.').waitFor();
+
+    const { page: hers } = await signIn('corp', 'ada');
+    await hers.getByRole('button', { name: 'Sign out' }).waitFor();
+    const { items } = await world.baton.people.list({ accessRole: 'viewer' });
+    assert.deepEqual(
+      items.map(({ displayName }) => displayName),
+      ['ada'],
+    );
+
+    const second = await signIn('corp', 'eve');
+    await second.page.getByText(/Your request has been sent/).waitFor();
+    await inbox.reload();
+    await inbox.getByText('Show sign-in requests').click();
+    await enterSecret(inbox);
+    await inbox.getByRole('button', { name: 'Refuse' }).click();
+    await inbox.getByText('No sign-in requests.').waitFor();
+    const again = await signIn('corp', 'eve');
+    await again.page.getByText(/Your request has been sent/).waitFor();
+  });
+
+  test('get in at once if the provider admits them and coordination allows it', async () => {
+    const { identity } = createClient({ url: world.url, adminSecret: world.adminSecret });
+    const admit = { role: 'member', domains: ['example.com'], groups: [] };
+    const { items: before } = await world.baton.people.list({ accessRole: 'member' });
+    assert.deepEqual(before, []);
+    const requests = await identity.signInRequests.list(world.tenantId, { status: 'refused' });
+    assert.equal(requests.items.length, 1);
+    await identity.identityProviders.update(world.tenantId, 'corp', { admit });
+    // Only identity's administrator has allowed it so far.
+    const refused = await signIn('corp', 'bob');
+    await refused.page.getByText(/does not have access to Baton yet/).waitFor();
+    await world.baton.admissionRules.set('corp', { accessRole: 'member' });
+    const { page } = await signIn('corp', 'bob');
+    await page.getByRole('button', { name: 'Sign out' }).waitFor();
+    const { items } = await world.baton.people.list({ accessRole: 'member' });
+    assert.deepEqual(
+      items.map(({ displayName }) => displayName),
+      ['bob'],
+    );
+  });
+});

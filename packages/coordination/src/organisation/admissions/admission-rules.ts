@@ -1,0 +1,66 @@
+import { newId } from '@baton/values/ids';
+import { resolveAccess } from '../../access/grants/granted-access.ts';
+import { getBindingRow } from '../../access/iam-bindings/iam-bindings.ts';
+import { refuseEscalation } from '../../access/permission-list.ts';
+import { emit } from '../../ledger/journal/journal.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import { type AdmissionRule, type AdmissionRuleRow, admissionRuleOf } from './admission-rule.ts';
+import { admissionRuleRemoved, admissionRuleSet } from './admissions.events.ts';
+import {
+  countRules,
+  deleteRules,
+  findRules,
+  shareRule,
+  takeRulesLock,
+  upsertRule,
+} from './admissions.sql.ts';
+
+export const rulesMax = 50;
+
+export async function listAdmissionRules({ db, tenantId }: Context): Promise<AdmissionRule[]> {
+  return (await db.rows(findRules(tenantId))).map(admissionRuleOf);
+}
+
+/**
+ * Allows a provider of the caller's tenant at identity to admit unknown people with a role (see
+ * docs/reference/access.md#admissions). Nobody allows what they lack.
+ * @throws Refusal `identity_token_required`, `not_found` {accessRole}, `permission_escalation`,
+ * `admission_role_not_allowed`, `admission_rule_elsewhere`, `admission_rule_limit`
+ */
+export async function setAdmissionRule(
+  context: Context,
+  identityProvider: string,
+  accessRole: string,
+): Promise<{ rule: AdmissionRule; isNew: boolean }> {
+  const { db, tenantId, caller } = context;
+  const { iamPrincipalId, credentialId } = caller;
+  if (iamPrincipalId === null || credentialId === undefined) return fail('identity_token_required');
+  const { issuer, iam_tenant_id: iamTenantId } = await getBindingRow(context, credentialId);
+  const access = await resolveAccess(context, 'human', { accessRole });
+  refuseEscalation(caller.permissions, access.permissions);
+  if (access.permissions.includes('admin')) fail('admission_role_not_allowed', { accessRole });
+  await db.run(takeRulesLock(tenantId));
+  const provider = { issuer, iamTenantId, identityProvider };
+  const known = await db.row(shareRule(provider));
+  const role = access.accessRole as string;
+  if (known?.tenant_id === tenantId && known.access_role === role)
+    return { rule: admissionRuleOf(known), isNew: false };
+  if (known === undefined && ((await db.row(countRules(tenantId)))?.count ?? 0) >= rulesMax)
+    fail('admission_rule_limit', { max: rulesMax });
+  const row = await db.row(upsertRule({ id: newId(), tenantId, ...provider, accessRole: role }));
+  if (row === undefined) return fail('admission_rule_elsewhere');
+  emit(context, admissionRuleSet, { entityId: row.id }, providerOf(row));
+  return { rule: admissionRuleOf(row), isNew: known === undefined };
+}
+
+/** Removes the rules of a provider; without one nothing changes. People whom they admitted keep their access. */
+export async function removeAdmissionRule(context: Context, identityProvider: string): Promise<undefined> {
+  for (const row of await context.db.rows(deleteRules(context.tenantId, identityProvider)))
+    emit(context, admissionRuleRemoved, { entityId: row.id }, providerOf(row));
+}
+
+function providerOf(row: AdmissionRuleRow) {
+  const { iam_tenant_id: iamTenantId, identity_provider: identityProvider, access_role: accessRole } = row;
+  return { iamTenantId, identityProvider, accessRole };
+}

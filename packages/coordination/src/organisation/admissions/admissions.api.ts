@@ -1,0 +1,68 @@
+import { reply, type Surroundings } from '@baton/kernel/http/service';
+import type { AdmissionClaims } from '../../access/access-tokens/tokens.ts';
+import { iamBindingCreated } from '../../access/iam-bindings/iam-bindings.events.ts';
+import { principalCreated, principalUpdated } from '../../access/principals/principals.events.ts';
+import { type Context, endpoint } from '../context.ts';
+import { Admission, AdmissionRequest, SelfAdmissionRequest } from './admission.ts';
+import { principalSelfAdmitted } from './admissions.events.ts';
+import { admitPerson, admitSelf, admitSelfAround } from './admissions.ts';
+
+export const admissionsApi = [
+  endpoint({
+    id: 'admitPerson',
+    method: 'POST',
+    path: '/admissions',
+    summary:
+      'Admit a person: create their principal and bind their identity with an access role, or nothing.',
+    description:
+      'For somebody with a sign-in request at identity, before `…/sign-in-requests/{id}:admit` there. Nobody grants what they lack. 201 for a new one; for an identity that has the same role already, 200.',
+    permission: 'principals.write',
+    body: AdmissionRequest,
+    returns: { 200: Admission, 201: Admission },
+    errors: [
+      'iam_issuer_untrusted',
+      'iam_identity_bound_elsewhere',
+      'already_admitted',
+      'invalid_display_name',
+      'secret_material_rejected',
+      'not_found',
+      'permission_escalation',
+      'visibility_escalation',
+    ],
+    emits: [principalCreated, principalUpdated, iamBindingCreated],
+    example: {
+      issuer: 'https://baton.example/iam',
+      iamTenantId: '0190b2c4-0000-7000-8000-000000000001',
+      iamPrincipalId: '0190b2c4-0000-7000-8000-000000000002',
+      displayName: 'Petra Novak',
+      email: 'petra@example.com',
+      accessRole: 'member',
+    },
+    async handle({ body }, context) {
+      const { admission, isNew } = await admitPerson(context, body);
+      return reply(isNew ? 201 : 200, admission);
+    },
+  }),
+  endpoint({
+    id: 'admitSelf',
+    method: 'POST',
+    path: '/admissions:self',
+    summary: 'Be admitted by a statement of identity, if a rule of the tenant allows it.',
+    description:
+      'Needs no credential: the statement is signed, and bound to one person and tenant. It admits an identity once; 201 for a new one, 200 for one that is admitted.',
+    auth: 'none',
+    idempotency: 'ignored',
+    body: SelfAdmissionRequest,
+    unprinted: ['statement'],
+    returns: { 200: Admission, 201: Admission },
+    errors: ['invalid_credentials', 'verification_unavailable', 'self_admission_refused'],
+    emits: [principalCreated, principalUpdated, iamBindingCreated, principalSelfAdmitted],
+    example: { statement: 'the admissionStatement of federation:exchange' },
+    around: ({ body }, surroundings: Surroundings<AdmissionClaims, Context>) =>
+      admitSelfAround(body.statement, surroundings),
+    async handle({ prepared }, context) {
+      const { admission, isNew } = await admitSelf(context, prepared);
+      return reply(isNew ? 201 : 200, admission);
+    },
+  }),
+];

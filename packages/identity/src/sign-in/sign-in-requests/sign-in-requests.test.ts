@@ -1,0 +1,246 @@
+import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
+import { after, before, describe, test } from 'node:test';
+import { sql } from '@baton/kernel/database/sql';
+import { byDepth } from '@baton/testing/depth';
+import type { TestIdentity } from '../../testing/identity.ts';
+import { made } from '../../testing/objects.ts';
+import { auditOf, journalOf } from '../../testing/records.ts';
+import {
+  makeRealm,
+  newSubject,
+  type Realm,
+  routes,
+  signInBy,
+  startFederation,
+} from '../federation/testing/sign-in.ts';
+import type { Upstream } from '../federation/testing/upstream.ts';
+
+let identity: TestIdentity;
+let upstream: Upstream;
+before(async () => {
+  ({ identity, upstream } = await startFederation({ IAM_SIGN_IN_REQUESTS_MAX: '6' }));
+});
+after(async () => {
+  await identity.close();
+  await upstream.close();
+});
+
+const pending = [403, { detail: 'admission_pending' }];
+const asking = (changes: object = {}) =>
+  makeRealm(identity, upstream, { unknownPeople: 'request', ...changes });
+const pathOf = ({ tenantId }: Realm) => `/tenants/${tenantId}/sign-in-requests`;
+const listOf = async (at: Realm, query = '') =>
+  (await made(identity.get(`${pathOf(at)}${query}`))).items as Record<string, unknown>[];
+
+async function signIn(at: Realm, claims: object, route: (typeof routes)[number] = 'authenticate') {
+  const { status, body } = await signInBy(identity, at, await upstream.sign(claims), route);
+  return [status, body];
+}
+
+/** A person with a pending request. */
+async function ask(at: Realm, claims: object = {}) {
+  const sub = newSubject();
+  assert.deepEqual(await signIn(at, { sub, ...claims }), pending);
+  const found = (await listOf(at)).find((item) => item['subject'] === sub);
+  assert.ok(found);
+  return { sub, id: found['id'] as string, request: found };
+}
+
+const decide = (at: Realm, id: string, act: 'admit' | 'refuse', body?: object) =>
+  identity.post(`${pathOf(at)}/${id}:${act}`, body);
+
+describe('an unknown person who signs in through a provider', () => {
+  test('becomes a request with name and e-mail, on both routes, and nobody is created', async () => {
+    const at = await asking();
+    for (const route of routes) {
+      const sub = newSubject();
+      const claims = { sub, name: 'Petra Novak', email: 'petra@example.com', email_verified: true };
+      assert.deepEqual(await signIn(at, claims, route), pending);
+      const request = (await listOf(at)).find(({ subject }) => subject === sub);
+      const { displayName, email, emailVerified, identityProvider, status, attempts, issuer } = request ?? {};
+      assert.deepEqual(
+        [displayName, email, emailVerified, identityProvider, status, attempts, issuer],
+        ['Petra Novak', 'petra@example.com', true, at.key, 'pending', 1, upstream.issuer],
+      );
+    }
+    const people = await made(identity.get(`/tenants/${at.tenantId}/principals?kind=human`));
+    assert.deepEqual(people.items, []);
+    const events = await journalOf(identity, at.tenantId);
+    const created = events.filter(({ type }) => type === 'sign_in_request.created');
+    assert.equal(created.length, 2);
+    assert.ok(!JSON.stringify([events, await auditOf(identity, at.tenantId)]).includes('Petra'));
+  });
+
+  test('has one request, however often they sign in, also at the same time', async () => {
+    const at = await asking();
+    const sub = newSubject();
+    const token = await upstream.sign({ sub });
+    const answers = await Promise.all(Array.from({ length: 8 }, () => signInBy(identity, at, token)));
+    for (const { status, body } of answers) assert.deepEqual([status, body], pending);
+    const [request, ...others] = await listOf(at);
+    assert.deepEqual([request?.['attempts'], others], [8, []]);
+  });
+
+  test('is named by the claims of the provider, without control characters, and cut', async () => {
+    const at = await asking({ displayNameClaim: 'nick', emailClaim: 'upn' });
+    const claims = {
+      nick: `\u202eE\u0000va\u0007 ${'x'.repeat(300)}`,
+      name: 'unused',
+      upn: ' eva\u0000@example.com\u200b ',
+      email_verified: true,
+    };
+    const { request } = await ask(at, claims);
+    assert.match(String(request['displayName']), /^E va {1,2}x{190,}$/);
+    assert.equal(String(request['displayName']).length, 200);
+    // Only the claim `email` is what `email_verified` is about.
+    assert.deepEqual([request['email'], request['emailVerified']], ['eva@example.com', false]);
+    for (const upn of ['no address', 'a@b@c', 7, `${'x'.repeat(320)}@example.com`]) {
+      const { request: other, sub } = await ask(at, { nick: '', upn });
+      assert.deepEqual([other['email'], other['displayName']], [null, `${at.key}:${sub}`]);
+      await decide(at, other['id'] as string, 'refuse', {});
+    }
+  });
+
+  test('gets the same response as a refused one, and as one beyond the maximum, which is exact', async () => {
+    const at = await asking();
+    const answers = await Promise.all(Array.from({ length: 6 }, () => signIn(at, { sub: newSubject() })));
+    for (const answer of answers) assert.deepEqual(answer, pending);
+    // A single provider may have half of the tenant's.
+    const list = await listOf(at);
+    assert.equal(list.length, 3);
+    const { subject, id } = list[0] as { subject: string; id: string };
+    await made(decide(at, id, 'refuse', { reason: 'unknown to us' }));
+    assert.deepEqual(await signIn(at, { sub: subject }), pending);
+    assert.deepEqual(await signIn(at, { sub: newSubject() }), pending);
+    const statuses = (await listOf(at)).map(({ status }) => status);
+    assert.deepEqual(statuses.sort(), ['pending', 'pending', 'pending', 'refused']);
+    const other = await made(
+      identity.post(`/tenants/${at.tenantId}/identity-providers`, {
+        key: 'second',
+        issuer: `${upstream.issuer}/second`,
+        audience: 'x',
+      }),
+    );
+    assert.equal(other.unknown_people, 'create');
+  });
+
+  test('makes no other request for the time of a refusal, and then a new one', async () => {
+    const at = await asking();
+    const { sub, id } = await ask(at);
+    const refused = await made(decide(at, id, 'refuse', { forSeconds: 3600 }));
+    const seconds = (Date.parse(refused.expiresAt) - Date.parse(refused.decidedAt)) / 1000;
+    assert.ok(Math.abs(seconds - 3600) < 1, String(seconds));
+    await signIn(at, { sub });
+    assert.deepEqual(
+      (await listOf(at)).map(({ status, id: found }) => [status, found]),
+      [['refused', id]],
+    );
+    await identity.pool.run(sql`update sign_in_requests set expires_at = now() where id = ${id}`);
+    await signIn(at, { sub });
+    const [again] = await listOf(at);
+    assert.equal(again?.['status'], 'pending');
+    assert.notEqual(again?.['id'], id);
+    // The reserved principal is another one: what was prepared for the first request gives nothing.
+    assert.notEqual(again?.['principalId'], refused.principalId);
+    assert.equal((await decide(at, id, 'admit')).body.detail, 'sign_in_request_not_found');
+  });
+});
+
+describe('a sign-in request', () => {
+  test('that is admitted makes the person with the reserved id, who then signs in', async () => {
+    const at = await asking();
+    const { sub, id, request } = await ask(at, { name: 'Petra Novak' });
+    const admitted = await made(decide(at, id, 'admit'));
+    assert.deepEqual([admitted.status, admitted.principalId], ['admitted', request['principalId']]);
+    const token = await upstream.sign({ sub });
+    const { principalId } = await made(signInBy(identity, at, token, 'exchange'));
+    assert.equal(principalId, request['principalId']);
+    const person = await made(identity.get(`/tenants/${at.tenantId}/principals/${principalId}`));
+    assert.deepEqual([person.display_name, person.kind, person.status], ['Petra Novak', 'human', 'active']);
+    const types = (await journalOf(identity, at.tenantId)).map(({ type }) => type);
+    for (const type of ['principal.created', 'external_identity.linked', 'sign_in_request.admitted'])
+      assert.equal(types.filter((found) => found === type).length, 1, type);
+    const actions = (await auditOf(identity, at.tenantId)).map(({ action }) => action);
+    assert.ok(actions.includes('sign_in_requests.create') && actions.includes('sign_in_requests.admit'));
+  });
+
+  test('is decided once: repetitions change nothing, and the other decision is refused', async () => {
+    const at = await asking();
+    const [first, second] = [await ask(at), await ask(at)];
+    const admitted = await made(decide(at, first.id, 'admit'));
+    assert.deepEqual(await made(decide(at, first.id, 'admit')), admitted);
+    const { status, body } = await decide(at, first.id, 'refuse', {});
+    assert.deepEqual([status, body.detail], [409, 'sign_in_request_decided']);
+    const refused = await made(decide(at, second.id, 'refuse', { reason: 'no', forSeconds: 60 }));
+    assert.deepEqual(await made(decide(at, second.id, 'refuse', { reason: 'yes' })), refused);
+    assert.equal((await decide(at, second.id, 'admit')).body.detail, 'sign_in_request_decided');
+    const types = (await journalOf(identity, at.tenantId)).map(({ type }) => type);
+    assert.equal(types.filter((type) => type.startsWith('sign_in_request.')).length, 4);
+  });
+
+  test('is decided by one of two administrators at the same time', async () => {
+    const at = await asking();
+    for (let round = 0; round < byDepth(5, 100); round += 1) {
+      const { id, sub } = await ask(at);
+      const answers = await Promise.all([
+        decide(at, id, 'admit'),
+        decide(at, id, 'refuse', {}),
+        decide(at, id, 'admit'),
+      ]);
+      const [one, refusal, two] = answers.map(({ status }) => status);
+      const isAdmitted = one === 200;
+      assert.deepEqual([one, refusal, two], isAdmitted ? [200, 409, 200] : [409, 200, 409]);
+      const [status] = await signIn(at, { sub });
+      assert.equal(status, isAdmitted ? 200 : 403);
+    }
+  });
+
+  test('expires: it can be refused, not admitted', async () => {
+    const at = await asking();
+    const { id } = await ask(at);
+    await identity.pool.run(sql`update sign_in_requests set expires_at = now() where id = ${id}`);
+    assert.equal((await made(identity.get(`${pathOf(at)}/${id}`))).status, 'expired');
+    assert.equal((await listOf(at, '?status=pending')).length, 0);
+    assert.equal((await listOf(at, '?status=expired')).length, 1);
+    const { status, body } = await decide(at, id, 'admit');
+    assert.deepEqual([status, body.detail], [409, 'sign_in_request_expired']);
+    assert.equal((await made(decide(at, id, 'refuse', {}))).status, 'refused');
+  });
+
+  test('of a disabled provider is not admitted until the provider is enabled again', async () => {
+    const at = await asking();
+    const { id } = await ask(at);
+    const provider = `/tenants/${at.tenantId}/identity-providers/${at.key}`;
+    await made(identity.post(`${provider}:disable`));
+    const { status, body } = await decide(at, id, 'admit');
+    assert.deepEqual([status, body.detail], [409, 'sign_in_request_outdated']);
+    await made(identity.post(`${provider}:enable`));
+    assert.equal((await made(decide(at, id, 'admit'))).status, 'admitted');
+  });
+
+  test('is not admitted for an identity that was linked meanwhile', async () => {
+    const at = await asking({ lifecycleProfile: 'managed' });
+    const { id, sub } = await ask(at);
+    const person = { kind: 'human', displayName: 'Petra' };
+    const principal = await made(identity.post(`/tenants/${at.tenantId}/principals`, person));
+    await made(
+      identity.post(`/tenants/${at.tenantId}/principals/${principal.id}/external-identities`, {
+        issuer: upstream.issuer,
+        subject: sub,
+      }),
+    );
+    const { status, body } = await decide(at, id, 'admit');
+    assert.deepEqual([status, body.detail], [409, 'external_identity_conflict']);
+    const people = await made(identity.get(`/tenants/${at.tenantId}/principals?kind=human`));
+    assert.equal(people.items.length, 1);
+  });
+
+  test('of another tenant is not found', async () => {
+    const [at, other] = [await asking(), await asking()];
+    const { id } = await ask(at);
+    for (const act of ['admit', 'refuse'] as const)
+      assert.equal((await decide(other, id, act, act === 'refuse' ? {} : undefined)).status, 404);
+    assert.equal((await identity.get(`${pathOf(other)}/${randomUUID()}`)).status, 404);
+  });
+});
