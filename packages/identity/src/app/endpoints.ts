@@ -23,10 +23,13 @@ import { rootSearchApi } from '../provisioning/scim/root-search/root-search.api.
 import { usersApi as scimUsersApi } from '../provisioning/scim/users/users.api.ts';
 import { auditRecordsApi } from '../records/audit-record/audit-records.api.ts';
 import { eventsApi } from '../records/journal/events.api.ts';
+import { agentConnectorsApi } from '../sign-in/agent-connectors/agent-connectors.api.ts';
 import { browserSessionsApi } from '../sign-in/browser-sessions/browser-sessions.api.ts';
 import { federationApi } from '../sign-in/federation/federation.api.ts';
 import { identityProvidersApi } from '../sign-in/identity-providers/identity-providers.api.ts';
 import { invitationsApi } from '../sign-in/invitations/invitations.api.ts';
+import { oauthApi } from '../sign-in/oauth/oauth.api.ts';
+import { oauthClientsApi } from '../sign-in/oauth-clients/oauth-clients.api.ts';
 import { passkeysApi } from '../sign-in/passkeys/passkeys.api.ts';
 import { workloadRulesApi } from '../sign-in/workload-rules/workload-rules.api.ts';
 import type { Context } from './context.ts';
@@ -106,6 +109,12 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
     tag: 'Invitations',
     about: 'One-time links for people: invite somebody, or let them back in after they lost their passkeys.',
     endpoints: invitationsApi,
+  },
+  {
+    tag: 'OAuth clients',
+    about:
+      'Programs that people connect by their browser: requests, decisions, devices and registered clients.',
+    endpoints: [...oauthApi, ...oauthClientsApi, ...agentConnectorsApi],
   },
   {
     tag: 'External identities',
