@@ -152,6 +152,10 @@ export const errors = {
     'The person may not connect clients as this agent.',
     'Have an administrator add the person with `PUT …/principals/{principalId}/connectors/{personId}`.',
   ),
+  agent_connector_not_found: notFound(
+    'The person is no connector of the agent.',
+    'Check the ids with `GET …/principals/{principalId}/connectors`.',
+  ),
   agent_principal_required: invalid(
     'Connectors belong to an agent, and are people.',
     'Name a principal of kind `agent` in the path, and a person as the connector.',

@@ -9,6 +9,7 @@ export type ErrorCode =
   | 'access_role_key_conflict'
   | 'access_role_limit'
   | 'action_already_finished'
+  | 'agent_connector_not_found'
   | 'agent_identity_conflict'
   | 'agent_identity_not_linked'
   | 'agent_not_connectable'

@@ -157,7 +157,7 @@ export interface Oauth2Api {
 grant(body: OauthTokenRequest, options?: CallOptions): Promise<OauthToken>;
 /** Check whether an access token or a platform access token is valid (RFC 7662). A service account sees the tokens of its tenant for one of its audiences; for everything else the response is `{"active": false}`. `POST /oauth2/introspect` */
 introspect(body: OauthTokenQuery, options?: CallOptions): Promise<OauthIntrospection>;
-/** Revoke a platform access token (RFC 7009). An unknown token gets the same response. The holder of a token may revoke it; client credentials are validated if they are sent. An access token cannot be revoked by itself: it expires, or is revoked with the credential that it was exchanged for. `POST /oauth2/revoke` */
+/** Revoke a platform access token or a refresh token (RFC 7009). An unknown token gets the same response. The holder of a token may revoke it; a refresh token ends with its grant and all its access tokens; client credentials are validated if they are sent. An access token cannot be revoked by itself: it expires, or is revoked with the credential that it was exchanged for. `POST /oauth2/revoke` */
 revoke(body: OauthTokenQuery, options?: CallOptions): Promise<undefined>;
 /** Request access for an OAuth client by the browser of a person (RFC 6749, with PKCE). Redirects the browser to the page where the person signs in and decides, or back to the client with an error. An unknown client or redirect address gets a page instead. `GET /oauth2/authorize` */
 authorizeOauthClient(query?: {
@@ -174,12 +174,12 @@ code_challenge_method?: string;
 resource?: string;
 prompt?: string;
 }, options?: CallOptions): Promise<undefined>;
-/** Send the browser back to the OAuth client after the decision. Only in the browser that began the request, once. `GET /oauth2/authorize/{uid}` */
-resumeOauthAuthorization(uid: string, query?: {
+/** Send the browser back to the OAuth client after the decision. Only in the browser that began the request, once. `GET /oauth2/resume` */
+resumeOauthAuthorization(query?: {
 decision?: string;
 }, options?: CallOptions): Promise<undefined>;
-/** The page where a person signs in and decides about an OAuth client. `GET /oauth2/interactions/{uid}` */
-getOauthPage(uid: string, options?: CallOptions): Promise<string>;
+/** The page where a person signs in and decides about an OAuth client. `GET /oauth2/interaction` */
+getOauthPage(options?: CallOptions): Promise<string>;
 /** The page where a person enters the code that a device shows (RFC 8628). `GET /oauth2/device` */
 getDevicePage(options?: CallOptions): Promise<string>;
 /** Request a code that a person enters in a browser on another machine (RFC 8628). `POST /oauth2/device-authorization` */
@@ -251,7 +251,7 @@ createRecoveryLink(tenantId: string, principalId: string, body?: NewRecoveryLink
 listAgentConnectors(tenantId: string, principalId: string, options?: CallOptions): Promise<AgentConnectorList>;
 /** Let a person connect OAuth clients as an agent. A repetition changes nothing. `PUT /api/v1/tenants/{tenantId}/principals/{principalId}/connectors/{personId}` */
 addAgentConnector(tenantId: string, principalId: string, personId: string, options?: CallOptions): Promise<undefined>;
-/** End the permission of a person to connect OAuth clients as an agent. The clients that the person has connected as the agent are disconnected. A repetition changes nothing. `DELETE /api/v1/tenants/{tenantId}/principals/{principalId}/connectors/{personId}` */
+/** End the permission of a person to connect OAuth clients as an agent. The clients that the person has connected as the agent are disconnected. `DELETE /api/v1/tenants/{tenantId}/principals/{principalId}/connectors/{personId}` */
 removeAgentConnector(tenantId: string, principalId: string, personId: string, options?: CallOptions): Promise<undefined>;
 /** Link a principal to its subject at an identity provider. `POST /api/v1/tenants/{tenantId}/principals/{principalId}/external-identities` */
 linkExternalIdentity(tenantId: string, principalId: string, body: NewExternalIdentity, options?: CallOptions): Promise<ExternalIdentity>;

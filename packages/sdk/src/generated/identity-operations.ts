@@ -82,8 +82,8 @@ invitations.read POST /api/v1/invitations:read b
 invitations.getPasskeyOptions POST /api/v1/invitations:registration-options b
 invitations.accept POST /api/v1/invitations:accept b
 oauth2.authorizeOauthClient GET /oauth2/authorize q
-oauth2.resumeOauthAuthorization GET /oauth2/authorize/{uid} q
-oauth2.getOauthPage GET /oauth2/interactions/{uid}
+oauth2.resumeOauthAuthorization GET /oauth2/resume q
+oauth2.getOauthPage GET /oauth2/interaction
 oauth2.getDevicePage GET /oauth2/device
 oauth2.authorizeDevice POST /oauth2/device-authorization bf
 oauthRequests.read POST /api/v1/oauth-requests:read b

@@ -38,11 +38,10 @@ export const remove = endpoint({
   method: 'DELETE',
   path: connectorPath,
   summary: 'End the permission of a person to connect OAuth clients as an agent.',
-  description:
-    'The clients that the person has connected as the agent are disconnected. A repetition changes nothing.',
+  description: 'The clients that the person has connected as the agent are disconnected.',
   params: { ...principalParams, personId: Uuid },
   returns: { 204: null },
-  errors: ['principal_not_found'],
+  errors: ['principal_not_found', 'agent_connector_not_found'],
   emits: [credentialRevoked, agentConnectorRemoved],
   handle: ({ params }, context) => removeAgentConnector(context, params),
 });

@@ -48,14 +48,15 @@ export async function listAgentConnectors(
 }
 
 /**
- * Ends the permission, and revokes the grants that rest on it. A repetition changes nothing.
- * @throws Refusal `principal_not_found`
+ * Ends the permission, and revokes the grants that rest on it.
+ * @throws Refusal `principal_not_found`, `agent_connector_not_found`
  */
 export async function removeAgentConnector(context: Context, connector: Connector): Promise<undefined> {
   const { db } = context;
   const { tenantId, principalId, personId } = connector;
   if ((await lockMember(db, tenantId, principalId)) === undefined) fail('principal_not_found');
-  if ((await db.row(deleteConnector(tenantId, principalId, personId))) === undefined) return;
+  if ((await db.row(deleteConnector(tenantId, principalId, personId))) === undefined)
+    fail('agent_connector_not_found');
   for (const { credential_id: credentialId } of await db.rows(findGrantsAs(tenantId, principalId, personId)))
     await revokeToken(context, { tenantId, credentialId, reason: 'connector_removed' });
   emit(context, agentConnectorRemoved, { tenantId, aggregateId: principalId }, { principalId, personId });

@@ -26,6 +26,8 @@ export interface SealedRequest {
   readonly uid: string;
   readonly params: Readonly<Record<string, string>>;
   readonly client: ShownClient;
+  /** Of the browser that began it; empty for a device. */
+  readonly browserHash: string;
   readonly endsAtMs: number;
 }
 

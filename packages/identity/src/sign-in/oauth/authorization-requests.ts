@@ -1,5 +1,8 @@
+import { randomBytes } from 'node:crypto';
+import { Refusal } from '@baton/kernel/http/refusal';
 import { type Reply, reply } from '@baton/kernel/http/service';
 import { recordedTransaction } from '../../records/journal/recorded-transaction.ts';
+import { isSecretOf, secretHash } from '../../service/secrets.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import type { AuthorizeQuery, SealedDecision, SealedRequest } from './authorization-request.ts';
@@ -7,13 +10,21 @@ import { defaultResource, requestSeconds, routes } from './authorization-server.
 import { failurePage, pageHeaders } from './interaction-page.ts';
 import { createGrant, revokeGrant } from './oauth-grants.ts';
 import type { ProviderState } from './provider-state.ts';
-import { browserSecretOf, isBrowserSecretOf, seal, unseal } from './seals.ts';
+import { seal, unseal } from './seals.ts';
 
 /** The part of the flow in which the client's browser talks to us: see docs/reference/oauth.md#requests. */
 
 type Page = Reply<string>;
 
-const cookiePrefix = 'baton_oauth_';
+const refusalTexts: Readonly<Record<string, string>> = {
+  invalid_authorization_request: 'this request was decided before',
+  authentication_context_expired: 'the sign-in is too old',
+};
+
+/** The secret by which a browser proves that it began a request. */
+const cookieName = 'baton_oauth';
+const cookieForm = /^baton_oauth=([\w-]{43})$/;
+const browserSecretBytes = 32;
 
 /**
  * Validates an authorization request and sends the browser to the page where the person decides, or back to the client
@@ -29,36 +40,41 @@ export async function beginAuthorization(context: Context, query: AuthorizeQuery
   // An error that the client may be told about.
   if (interaction === undefined || client === undefined) return redirect(location);
   const { uid } = interaction;
+  const browserSecret = cookieIn(context) ?? randomBytes(browserSecretBytes).toString('base64url');
   const sealed: SealedRequest = {
     uid,
     params: interaction.payload['params'] as Record<string, string>,
     client,
+    browserHash: secretHash(browserSecret),
     endsAtMs: Date.now() + requestSeconds * 1000,
   };
   const request = seal(context, 'request', sealed);
   // In the fragment, so that no server and no log on the way sees it.
-  const page = `${context.settings.oauthPagesUrl}/oauth2/interactions/${uid}#request=${request}`;
-  return redirect(page, cookieOf(context, uid, browserSecretOf(context, uid), requestSeconds));
+  const page = `${context.settings.oauthPagesUrl}/oauth2/interaction#request=${request}`;
+  return redirect(page, cookieOf(context, browserSecret));
 }
 
 /**
  * Completes a request after the decision, in the browser that began it: grants it and sends the browser back to the
  * client with a code, or with the refusal.
  */
-export async function resumeAuthorization(
-  context: Context,
-  uid: string,
-  decisionText: string,
-): Promise<Page> {
+export async function resumeAuthorization(context: Context, decisionText: string): Promise<Page> {
   const decision = unseal<SealedDecision>(context, 'decision', decisionText);
-  if (decision?.request.uid !== uid || decision.endsAtMs <= Date.now())
+  if (decision === undefined || decision.endsAtMs <= Date.now())
     return errorPage({ error: 'invalid_request', error_description: 'the decision has expired' });
-  if (!isBrowserSecretOf(context, uid, cookieIn(context, uid)))
+  if (!isSecretOf(cookieIn(context) ?? '', decision.request.browserHash))
     return errorPage({
       error: 'access_denied',
       error_description: 'the request began in another browser, or its cookies were deleted',
     });
-  const credentialId = await grantDecision(context, decision);
+  let credentialId: string | undefined;
+  try {
+    credentialId = await grantDecision(context, decision);
+  } catch (error) {
+    // The person sees a page; the refusal is about their own account, or about a second decision.
+    if (!(error instanceof Refusal) || error.code === 'unavailable') throw error;
+    return errorPage({ error: error.code, error_description: refusalTexts[error.code] });
+  }
   const result =
     credentialId === undefined
       ? { error: 'access_denied', error_description: 'the person refused the request' }
@@ -68,7 +84,7 @@ export async function resumeAuthorization(
   // Nobody has the code of this grant.
   if (credentialId !== undefined && !(isBack && URL.parse(location)?.searchParams.has('code') === true))
     await revokeGrant(context, credentialId, 'not_redeemed');
-  return isBack ? redirect(location, cookieOf(context, uid, '', 0)) : errorPage(body);
+  return isBack ? redirect(location) : errorPage(body);
 }
 
 function grantDecision(context: Context, { request, granted }: SealedDecision): Promise<string> | undefined {
@@ -142,23 +158,16 @@ function errorPage({ error, error_description: description }: Readonly<Record<st
   return reply(400, failurePage(String(error ?? 'invalid_request'), String(description ?? '')), pageHeaders);
 }
 
-/** Bound to one request by its name and its path. */
-function cookieOf(
-  { settings }: Pick<Context, 'settings'>,
-  uid: string,
-  value: string,
-  seconds: number,
-): string {
+/** One for all requests of a browser, so that no page can fill its jar by opening many. */
+function cookieOf({ settings }: Pick<Context, 'settings'>, secret: string): string {
   const { pathname, protocol } = new URL(settings.issuer);
-  const path = `${pathname.replace(/\/+$/, '')}${routes.authorization}/${uid}`;
   const secure = protocol === 'https:' ? '; Secure' : '';
-  return `${cookiePrefix}${uid}=${value}; Path=${path}; Max-Age=${seconds}; HttpOnly; SameSite=Lax${secure}`;
+  const path = `${pathname.replace(/\/+$/, '')}/oauth2`;
+  return `${cookieName}=${secret}; Path=${path}; Max-Age=${requestSeconds}; HttpOnly; SameSite=Lax${secure}`;
 }
 
-function cookieIn({ headers }: Pick<Context, 'headers'>, uid: string): string {
-  for (const pair of String(headers['cookie'] ?? '').split(';')) {
-    const [name, value = ''] = pair.trim().split('=', 2);
-    if (name === `${cookiePrefix}${uid}`) return value;
-  }
-  return '';
+function cookieIn({ headers }: Pick<Context, 'headers'>): string | undefined {
+  const pairs = String(headers['cookie'] ?? '').split(';');
+  const found = pairs.map((pair) => cookieForm.exec(pair.trim())?.[1]);
+  return found.find((secret) => secret !== undefined);
 }

@@ -64,11 +64,18 @@ export class AuthorizationServer {
   async #load(): Promise<Provider> {
     const library = await import('oidc-provider');
     const { settings } = this.#options;
-    return new library.default(settings.issuer, configurationOf(settings, this.#documents));
+    return new library.default(
+      settings.issuer,
+      configurationOf(settings, this.#documents, library.errors.InvalidTarget),
+    );
   }
 }
 
-function configurationOf(settings: Settings, documents: DocumentFetch): Configuration {
+function configurationOf(
+  settings: Settings,
+  documents: DocumentFetch,
+  InvalidTarget: new () => Error,
+): Configuration {
   return {
     adapter: adapterFor,
     clients: [cliClient],
@@ -137,16 +144,6 @@ function configurationOf(settings: Settings, documents: DocumentFetch): Configur
       },
     },
   };
-}
-
-/** In the form of the library's errors; `invalid_target` of RFC 8707. */
-class InvalidTarget extends Error {
-  readonly error = 'invalid_target';
-  readonly error_description = 'the resource is not one of this installation';
-  readonly status = 400;
-  readonly statusCode = 400;
-  readonly expose = true;
-  readonly allow_redirect = true;
 }
 
 /** The first address of the settings, for clients that name none. */

@@ -14,10 +14,16 @@ import type {
   SealedRequest,
 } from './authorization-request.ts';
 import { openRequest } from './authorization-requests.ts';
-import { cliClientId, routes } from './authorization-server.ts';
+import { cliClientId } from './authorization-server.ts';
 import { GuessLimit } from './guess-limit.ts';
 import { findConnectableAgents, findTenantName } from './oauth-grants.sql.ts';
-import { agentsShownMax, audienceOf, createGrant, grantableScopes } from './oauth-grants.ts';
+import {
+  agentsShownMax,
+  audienceOf,
+  createGrant,
+  grantableScopes,
+  requireConnectable,
+} from './oauth-grants.ts';
 import { findPendingDeviceCode, updateDecidedDeviceCode } from './oauth-handles.sql.ts';
 import { seal } from './seals.ts';
 
@@ -83,7 +89,9 @@ export async function decideRequest(context: Context, decision: RequestDecision)
   const grantable = await grantableScopes(context, tenantId, audience, scopesIn(params));
   const scopes = decision.scopes ?? grantable;
   if (scopes.length === 0 || !scopes.every((scope) => grantable.includes(scope))) fail('scope_not_allowed');
-  const granted = { tenantId, personId, principalId: decision.principalId ?? personId, scopes };
+  const { principalId = personId } = decision;
+  if (principalId !== personId) await requireConnectable(context.db, tenantId, personId, principalId);
+  const granted = { tenantId, personId, principalId, scopes };
   if (pending.userCodeHash === undefined) return sealDecision(context, { ...pending, granted });
   await grantDevice(context, pending, pending.userCodeHash, granted);
   return { redirectTo: null };
@@ -102,8 +110,7 @@ function sealDecision(
 ): Decided {
   const endsAtMs = Date.now() + decisionSeconds * 1000;
   const sealed = seal(context, 'decision', { request, endsAtMs, ...(granted && { granted }) });
-  const address = `${context.settings.issuer}${routes.authorization}/${request.uid}`;
-  return { redirectTo: `${address}?decision=${sealed}` };
+  return { redirectTo: `${context.settings.issuer}/oauth2/resume?decision=${sealed}` };
 }
 
 /** Creates the grant and hands it to the device's code, both or neither. */
@@ -157,6 +164,7 @@ async function findDevice(context: Context, row: PresentedSessionRow, userCode: 
       uid: `device-${userCodeHash.slice(0, 32)}-${Date.parse(requestedAt)}`,
       params,
       client: { id: clientId, name: clientName ?? clientId, uri: null },
+      browserHash: '',
       endsAtMs: Date.parse(expiresAt),
     },
     device: { ...deviceInfo, requestedAt },

@@ -99,7 +99,8 @@ async function endSurplus(context: Context, tenantId: string, personId: string):
     await revokeToken(context, { tenantId, credentialId, reason: 'replaced', actor: personId });
 }
 
-async function requireConnectable(
+/** @throws Refusal `agent_not_connectable` */
+export async function requireConnectable(
   db: Db,
   tenantId: string,
   personId: string,

@@ -20,8 +20,6 @@ import { authorizeDevice } from './token-grants.ts';
 
 const Page = z.string().meta({ contentMediaType: 'text/html' });
 const Empty = z.string().meta({ contentMediaType: 'text/plain' });
-/** The library makes ids of 21 characters. */
-const Uid = z.string().max(50);
 const exampleToken = 'iam_ses_0123456789ab_the-secret-that-was-shown-once';
 
 export const authorize = endpoint({
@@ -43,13 +41,12 @@ export const authorize = endpoint({
 export const resume = endpoint({
   id: 'resumeOauthAuthorization',
   method: 'GET',
-  path: '/oauth2/authorize/{uid}',
+  path: '/oauth2/resume',
   root: true,
   auth: 'none',
   summary: 'Send the browser back to the OAuth client after the decision.',
   description: 'Only in the browser that began the request, once.',
   looseQuery: true,
-  params: { uid: Uid },
   query: {
     decision: z
       .string()
@@ -57,27 +54,19 @@ export const resume = endpoint({
       .default(''),
   },
   returns: { 303: Empty, 400: Page },
-  errors: [
-    'invalid_authorization_request',
-    'principal_not_found',
-    'principal_not_active',
-    'agent_not_connectable',
-    'authentication_context_expired',
-  ],
   emits: [platformAccessTokenIssued, credentialRevoked],
   transaction: 'none',
-  handle: ({ params, query }, context) => resumeAuthorization(context, params.uid, query.decision),
+  handle: ({ query }, context) => resumeAuthorization(context, query.decision),
 });
 
 export const page = endpoint({
   id: 'getOauthPage',
   method: 'GET',
-  path: '/oauth2/interactions/{uid}',
+  path: '/oauth2/interaction',
   root: true,
   auth: 'none',
   summary: 'The page where a person signs in and decides about an OAuth client.',
   looseQuery: true,
-  params: { uid: Uid },
   returns: { 200: Page },
   handle: () => reply(200, interactionPage('browser'), pageHeaders),
 });

@@ -137,7 +137,9 @@ async function storeHandle(
  */
 async function consumeHandle(kind: HandleKind, handle: string): Promise<void> {
   const state = currentState();
-  const { context, found = {}, scopes } = state;
+  const { context, found = {}, scopes, resource } = state;
+  // The library would use the handle up before it compares them.
+  if (resource !== undefined && resource !== found['resource']) fail('audience_not_allowed');
   const isGranted = found['error'] === undefined;
   const minted = isGranted ? await exchangeLiveGrant(context, found, scopes) : undefined;
   if ((await context.pool.row(updateConsumed(kind, secretHash(handle)))) === undefined) {

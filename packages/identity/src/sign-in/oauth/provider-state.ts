@@ -25,6 +25,8 @@ export interface ProviderState {
   found?: Record<string, unknown>;
   /** The scopes that a refresh asks for; all of the grant by default. */
   scopes?: readonly string[];
+  /** The resource that the token request names; undefined if it names none. */
+  resource?: string;
   minted?: MintedToken;
   /** A refusal of ours, which the library would turn into a server error. */
   failure?: unknown;

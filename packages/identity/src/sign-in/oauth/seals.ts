@@ -1,12 +1,4 @@
-import {
-  createCipheriv,
-  createDecipheriv,
-  createHmac,
-  hkdfSync,
-  type KeyObject,
-  randomBytes,
-  timingSafeEqual,
-} from 'node:crypto';
+import { createCipheriv, createDecipheriv, hkdfSync, type KeyObject, randomBytes } from 'node:crypto';
 import type { Context } from '../context.ts';
 
 /**
@@ -58,23 +50,6 @@ export function unseal<Content>(
     return JSON.parse(Buffer.concat(opened).toString()) as Content;
   }
   return undefined;
-}
-
-/** The secret by which a browser proves that it began a request: a cookie, which no address contains. */
-export function browserSecretOf({ signingKeys }: WithKeys, uid: string): string {
-  return macOf(signingKeys.sharedKeys()[0] as KeyObject, uid).toString('base64url');
-}
-
-export function isBrowserSecretOf({ signingKeys }: WithKeys, uid: string, presented: string): boolean {
-  const given = Buffer.from(presented, 'base64url');
-  return signingKeys.sharedKeys().some((key) => {
-    const expected = macOf(key, uid);
-    return given.length === expected.length && timingSafeEqual(given, expected);
-  });
-}
-
-function macOf(key: KeyObject, uid: string): Buffer {
-  return createHmac('sha256', sealKeyOf(key)).update(`browser ${uid}`).digest();
 }
 
 function sealKeyOf(key: KeyObject): Buffer {

@@ -23,7 +23,10 @@ export function createProviderGrant(
     const context: Context = { ...lower, ...tools };
     const state: ProviderState = { context };
     const sent: Record<string, string> = { ...form };
-    if (sent['resource'] !== undefined) sent['resource'] = sent['resource'].replace(/\/+$/, '');
+    if (sent['resource'] !== undefined) {
+      state.resource = sent['resource'].replace(/\/+$/, '');
+      sent['resource'] = state.resource;
+    }
     if (sent['grant_type'] === deviceGrant) await admitPoll(context, sent['device_code']);
     if (sent['grant_type'] === 'refresh_token') {
       sent['refresh_token'] = withoutPrefix(sent['refresh_token'] ?? '');
