@@ -42,7 +42,7 @@ export const errors = {
   ),
   access_denied: badRequest(
     'The person refused the request of the device.',
-    'Stop polling; ask the person before you request access again.',
+    'Stop polling; request access again only when the person wants it.',
   ),
   unsupported_grant_type: badRequest(
     'The grant type is not one that the metadata of the authorization server list.',

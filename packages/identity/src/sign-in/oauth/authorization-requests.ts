@@ -37,7 +37,7 @@ export async function beginAuthorization(context: Context, query: AuthorizeQuery
   const { status, location, body } = await context.authorizationServer.call(state, { method: 'GET', path });
   if (location === undefined || status < 300 || status > 399) return errorPage(body);
   const { interaction, client } = state;
-  // An error that the client may be told about.
+  // An error for the client.
   if (interaction === undefined || client === undefined) return redirect(location);
   const { uid } = interaction;
   const browserSecret = cookieIn(context) ?? randomBytes(browserSecretBytes).toString('base64url');

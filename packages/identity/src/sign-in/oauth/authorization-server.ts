@@ -41,7 +41,7 @@ export interface AuthorizationServerOptions {
 }
 
 /**
- * The authorization server of OAuth clients, by the library oidc-provider (docs/decisions/0112). It is loaded at the
+ * The authorization server of OAuth clients, by the library oidc-provider (docs/decisions/0113). It is loaded at the
  * first use. The library validates requests, clients, codes and tokens; identity signs people in, stores grants and
  * signs access tokens.
  */

@@ -11,7 +11,7 @@ const fragment = new URLSearchParams(location.hash.slice(1));
 const byId = (id) => document.getElementById(id);
 const content = byId('content');
 let session;
-let asked = isDevice ? {} : { request: fragment.get('request') || '' };
+let wanted = isDevice ? {} : { request: fragment.get('request') || '' };
 
 const scopes = {
   'control-plane:read': 'Read tasks, projects and everything else you can see',
@@ -87,20 +87,20 @@ async function signOut() {
 function show(title, ...parts) {
   byId('title').textContent = title;
   content.replaceChildren(...parts);
-  say('');
+  report('');
 }
-function say(message) {
+function report(message) {
   byId('status').textContent = message;
 }
 function button(label, act, isMain) {
   const made = make('button', label, { type: 'button', className: isMain ? 'main' : '' });
   made.addEventListener('click', async () => {
     for (const one of content.querySelectorAll('button')) one.disabled = true;
-    say('');
+    report('');
     try {
       await act();
     } catch (error) {
-      say(error.name === 'NotAllowedError' ? 'The passkey was not used.' : error.message);
+      report(error.name === 'NotAllowedError' ? 'The passkey was not used.' : error.message);
     }
     for (const one of content.querySelectorAll('button')) one.disabled = false;
   });
@@ -129,8 +129,8 @@ function showSignIn() {
     parts.push(label, code);
   }
   parts.push(row(button('Sign in with a passkey', async () => {
-    if (code) asked = { userCode: code.value.trim() };
-    if (code && asked.userCode === '') throw new Error('Enter the code first.');
+    if (code) wanted = { userCode: code.value.trim() };
+    if (code && wanted.userCode === '') throw new Error('Enter the code first.');
     await signIn();
     await showRequest();
   }, true)));
@@ -140,7 +140,7 @@ function showSignIn() {
 async function showRequest() {
   let found;
   try {
-    found = await send('/oauth-requests:read', { token: session, ...asked });
+    found = await send('/oauth-requests:read', { token: session, ...wanted });
   } catch (error) {
     await signOut();
     throw error;
@@ -180,7 +180,7 @@ async function showRequest() {
 }
 
 async function decide(decision, principalId) {
-  const body = { token: session, ...asked, decision, ...(principalId ? { principalId } : {}) };
+  const body = { token: session, ...wanted, decision, ...(principalId ? { principalId } : {}) };
   const { redirectTo } = await send('/oauth-requests:decide', body);
   await signOut();
   if (redirectTo) {

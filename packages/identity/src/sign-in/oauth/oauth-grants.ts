@@ -110,7 +110,7 @@ export async function requireConnectable(
   if (!agents.some(({ id }) => id === agentId)) fail('agent_not_connectable');
 }
 
-/** The audience that a resource stands for; the settings map the addresses of services to audiences. */
+/** The audience of a resource; the settings map the addresses of services to audiences. */
 export function audienceOf({ settings }: Pick<Context, 'settings'>, resource: string): string {
   return settings.resources.get(resource) ?? fail('audience_not_allowed');
 }

@@ -23,7 +23,7 @@ export interface ProviderState {
   client?: ShownClient;
   /** The last code or refresh token that was found. */
   found?: Record<string, unknown>;
-  /** The scopes that a refresh asks for; all of the grant by default. */
+  /** The scopes that a refresh requests; all of the grant by default. */
   scopes?: readonly string[];
   /** The resource that the token request names; undefined if it names none. */
   resource?: string;

@@ -45,7 +45,7 @@ describe('GET /oauth2/authorize', () => {
     'no client': { client_id: undefined },
     'another redirect address': { redirect_uri: 'https://evil.example/callback' },
     'another path on the loopback address': { redirect_uri: 'http://127.0.0.1:53682/other' },
-    'a host that only looks like the loopback address': {
+    'a host that begins with the loopback address': {
       redirect_uri: 'http://127.0.0.1.evil.example/callback',
     },
     'credentials in the redirect address': { redirect_uri: 'http://127.0.0.1@evil.example/callback' },
