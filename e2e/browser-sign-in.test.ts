@@ -185,7 +185,7 @@ async function signInClient() {
   const shown = await decideOnPage('Allow');
   await untilTrue(() => returned !== undefined, 'the browser does not return to the client');
   assert.equal(returned?.get('iss'), baton.connection.issuer);
-  await first.finishAuth(returned as URLSearchParams);
+  await first.finishAuth(returned);
   const client = newClient();
   await client.connect(newTransport(provider));
   return { client, provider, shown };

@@ -28,7 +28,7 @@ import { JournalWatch } from '../records/journal/journal-watch.ts';
 import { createCounters } from '../service/counters.ts';
 import { poolOf, prepareDatabase } from '../service/database.ts';
 import { ProviderKeys } from '../sign-in/identity-providers/provider-keys.ts';
-import { AuthorizationServer } from '../sign-in/oauth/authorization-server.ts';
+import { AuthorizationServer } from '../sign-in/oauth-provider/authorization-server.ts';
 import { startExpiredHandleSweep } from '../sign-in/oauth/expired-handles.ts';
 import { createProviderGrant, revokeRefreshToken } from '../sign-in/oauth/token-grants.ts';
 import { createAssertionExchange } from '../sign-in/workload-rules/assertion-exchange.ts';

@@ -3,14 +3,14 @@ import type { Context as LowerContext } from '../issuing/context.ts';
 import type { Auth } from '../service/auth.ts';
 import type { ErrorCode } from './errors.ts';
 import type { ProviderKeys } from './identity-providers/provider-keys.ts';
-import type { AuthorizationServer } from './oauth/authorization-server.ts';
+import type { ProviderLoader } from './oauth-provider/provider-loader.ts';
 import type { Settings } from './settings.ts';
 
 /** The context of this layer's handlers. */
 export interface Context extends LowerContext {
   readonly settings: Settings;
   readonly providerKeys: ProviderKeys;
-  readonly authorizationServer: AuthorizationServer;
+  readonly authorizationServer: ProviderLoader;
 }
 
 /** Declares an operation of this layer; see `EndpointSpec` for the fields. */

@@ -160,7 +160,7 @@ introspect(body: OauthTokenQuery, options?: CallOptions): Promise<OauthIntrospec
 /** Revoke a platform access token or a refresh token (RFC 7009). An unknown token gets the same response. The holder of a token may revoke it; a refresh token ends with its grant and all its access tokens; client credentials are validated if they are sent. An access token cannot be revoked by itself: it expires, or is revoked with the credential that it was exchanged for. `POST /oauth2/revoke` */
 revoke(body: OauthTokenQuery, options?: CallOptions): Promise<undefined>;
 /** Request access for an OAuth client by the browser of a person (RFC 6749, with PKCE). Redirects the browser to the page where the person signs in and decides, or back to the client with an error. An unknown client or redirect address gets a page instead. `GET /oauth2/authorize` */
-authorizeOauthClient(query?: {
+explainAuthorization(query?: {
 /** `code`. */
 response_type?: string;
 client_id?: string;

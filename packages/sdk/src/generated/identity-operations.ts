@@ -81,7 +81,7 @@ invitations.revoke POST /api/v1/tenants/{tenantId}/invitations/{invitationId}:re
 invitations.read POST /api/v1/invitations:read b
 invitations.getPasskeyOptions POST /api/v1/invitations:registration-options b
 invitations.accept POST /api/v1/invitations:accept b
-oauth2.authorizeOauthClient GET /oauth2/authorize q
+oauth2.explainAuthorization GET /oauth2/authorize q
 oauth2.resumeOauthAuthorization GET /oauth2/resume q
 oauth2.getOauthPage GET /oauth2/interaction
 oauth2.getDevicePage GET /oauth2/device

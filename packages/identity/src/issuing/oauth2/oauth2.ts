@@ -45,10 +45,7 @@ function grantToken(context: Context, form: OauthTokenRequest): Promise<OauthTok
 /** Without client authentication: clients of people are public. */
 function fieldsOf({ client_secret: secret, ...form }: OauthTokenRequest): Record<string, string> {
   if (secret !== undefined) refuseForm('clients of people have no secret');
-  return Object.fromEntries(Object.entries(form).filter(([, value]) => value !== undefined)) as Record<
-    string,
-    string
-  >;
+  return Object.fromEntries(Object.entries(form).filter(([, value]) => value !== undefined));
 }
 
 async function grantClientCredentials(context: Context, form: OauthTokenRequest): Promise<OauthToken> {

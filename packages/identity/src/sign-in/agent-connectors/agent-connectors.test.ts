@@ -43,7 +43,7 @@ const send = (method: string, agentId: string, personId = '') =>
 
 async function isRevokedNow(token: string): Promise<boolean> {
   const { body } = await identity.request('GET', '/.well-known/revocations.json');
-  return isRevoked(body, decodeJwt(token) as Parameters<typeof isRevoked>[1]);
+  return isRevoked(body, decodeJwt(token));
 }
 
 test('a connector connects a client as the agent, which is listed among the tokens of the agent', async () => {

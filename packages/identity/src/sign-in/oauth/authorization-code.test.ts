@@ -40,7 +40,7 @@ const tokensOf = async ({ principalId }: Pick<Person, 'principalId'>) =>
 
 async function isRevokedNow(token: string): Promise<boolean> {
   const { body } = await identity.request('GET', '/.well-known/revocations.json');
-  return isRevoked(body, decodeJwt(token) as Parameters<typeof isRevoked>[1]);
+  return isRevoked(body, decodeJwt(token));
 }
 
 describe('the authorization code flow', () => {

@@ -5,11 +5,12 @@ import { recordedTransaction } from '../../records/journal/recorded-transaction.
 import { isSecretOf, secretHash } from '../../service/secrets.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
+import { defaultResource, requestSeconds, routes } from '../oauth-provider/authorization-server.ts';
+import { callProvider } from '../oauth-provider/provider-request.ts';
+import type { ProviderState } from '../oauth-provider/provider-state.ts';
 import type { AuthorizeQuery, SealedDecision, SealedRequest } from './authorization-request.ts';
-import { defaultResource, requestSeconds, routes } from './authorization-server.ts';
 import { failurePage, pageHeaders } from './interaction-page.ts';
 import { createGrant, revokeGrant } from './oauth-grants.ts';
-import type { ProviderState } from './provider-state.ts';
 import { seal, unseal } from './seals.ts';
 
 /** The part of the flow in which the client's browser talks to us: see docs/reference/oauth.md#requests. */
@@ -34,7 +35,7 @@ export async function beginAuthorization(context: Context, query: AuthorizeQuery
   const state: ProviderState = { context };
   const params = normalizedParams(context, query);
   const path = `${routes.authorization}?${new URLSearchParams(params)}`;
-  const { status, location, body } = await context.authorizationServer.call(state, { method: 'GET', path });
+  const { status, location, body } = await callProvider(state, { method: 'GET', path });
   if (location === undefined || status < 300 || status > 399) return errorPage(body);
   const { interaction, client } = state;
   // An error for the client.
@@ -116,7 +117,7 @@ function resume(context: Context, { request, granted }: SealedDecision, result: 
   };
   const state: ProviderState = { context, interaction: { uid, payload } };
   const path = `${routes.authorization}/${uid}`;
-  return context.authorizationServer.call(state, { method: 'GET', path, resumes: uid });
+  return callProvider(state, { method: 'GET', path, resumes: uid });
 }
 
 /** The request as the library gets it: `resource` in one form, and never without one or without scopes. */

@@ -5,6 +5,7 @@ import { resolveSession } from '../browser-sessions/browser-sessions.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { tenantOfClient } from '../oauth-clients/oauth-clients.ts';
+import { cliClientId } from '../oauth-provider/authorization-server.ts';
 import type {
   Decided,
   OauthRequest,
@@ -14,7 +15,6 @@ import type {
   SealedRequest,
 } from './authorization-request.ts';
 import { openRequest } from './authorization-requests.ts';
-import { cliClientId } from './authorization-server.ts';
 import { GuessLimit } from './guess-limit.ts';
 import { findConnectableAgents, findTenantName } from './oauth-grants.sql.ts';
 import {

@@ -18,6 +18,7 @@ import { isScope, sortedSet } from '../../service/fields.ts';
 import { secretHash } from '../../service/secrets.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
+import type { MintedToken } from '../oauth-provider/provider-state.ts';
 import {
   findAudienceScopes,
   findConnectableAgents,
@@ -25,7 +26,6 @@ import {
   findSurplusGrants,
   insertGrant,
 } from './oauth-grants.sql.ts';
-import type { MintedToken } from './provider-state.ts';
 
 export const agentsShownMax = 100;
 const nameLengthMax = 200;

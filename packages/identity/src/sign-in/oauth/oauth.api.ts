@@ -23,7 +23,8 @@ const Empty = z.string().meta({ contentMediaType: 'text/plain' });
 const exampleToken = 'iam_ses_0123456789ab_the-secret-that-was-shown-once';
 
 export const authorize = endpoint({
-  id: 'authorizeOauthClient',
+  // The name in version 0.2, where it only explained that there is no sign-in by browser.
+  id: 'explainAuthorization',
   method: 'GET',
   path: '/oauth2/authorize',
   root: true,

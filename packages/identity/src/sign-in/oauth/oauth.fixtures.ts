@@ -14,7 +14,7 @@ const device = defineObject({
 
 export default defineFixtures({
   operations: {
-    authorizeOauthClient: async () => ({ query: `?${new URLSearchParams(requestOf(makePkce()))}` }),
+    explainAuthorization: async () => ({ query: `?${new URLSearchParams(requestOf(makePkce()))}` }),
     resumeOauthAuthorization: { excluded: 'It succeeds once per decision: see authorization-code.test.ts.' },
     readOauthRequest: async ({ get }) => ({
       body: { token: (await get(person)).token, userCode: (await get(device)).userCode },

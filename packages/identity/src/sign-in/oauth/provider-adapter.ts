@@ -4,6 +4,7 @@ import { observer } from '@baton/kernel/process/observer';
 import { secretHash } from '../../service/secrets.ts';
 import { fail } from '../errors.ts';
 import { findRegisteredClient } from '../oauth-clients/oauth-clients.ts';
+import { currentState } from '../oauth-provider/provider-state.ts';
 import { exchangeLiveGrant, grantPayloadOf, revokeGrant } from './oauth-grants.ts';
 import {
   deleteHandle,
@@ -15,7 +16,6 @@ import {
   insertHandle,
   updateConsumed,
 } from './oauth-handles.sql.ts';
-import { currentState } from './provider-state.ts';
 
 /** Used refresh tokens of a grant that are recognized when they are used again; a new one is made every few minutes. */
 const usedRefreshTokensMax = 50;
@@ -42,7 +42,7 @@ const adapters: Readonly<Record<string, () => Adapter>> = {
     },
     async find(uid) {
       const { interaction } = currentState();
-      return interaction?.uid === uid ? (interaction.payload as AdapterPayload) : undefined;
+      return interaction?.uid === uid ? interaction.payload : undefined;
     },
   }),
   Client: () => ({

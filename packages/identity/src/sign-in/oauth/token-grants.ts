@@ -5,12 +5,17 @@ import { refreshTokenPrefix } from '../../issuing/oauth2/oauth-token.ts';
 import { secretHash } from '../../service/secrets.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
+import {
+  deviceCodeSeconds,
+  deviceGrant,
+  pollSeconds,
+  routes,
+} from '../oauth-provider/authorization-server.ts';
+import { callProvider, type ProviderAnswer } from '../oauth-provider/provider-request.ts';
+import type { ProviderState } from '../oauth-provider/provider-state.ts';
 import type { DeviceAuthorization, DeviceAuthorizationRequest } from './authorization-request.ts';
 import { normalizedParams } from './authorization-requests.ts';
-import { deviceCodeSeconds, deviceGrant, pollSeconds, routes } from './authorization-server.ts';
 import { findGrantOfRefreshToken, updatePolled } from './oauth-handles.sql.ts';
-import type { ProviderAnswer } from './provider-request.ts';
-import type { ProviderState } from './provider-state.ts';
 
 /**
  * The grants of the token endpoint that the provider library implements: an authorization code, a refresh token and a
@@ -34,7 +39,7 @@ export function createProviderGrant(
       if (scopes.length > 0) state.scopes = scopes;
     }
     const call = { method: 'POST', path: routes.token, form: sent } as const;
-    const answer = await context.authorizationServer.call(state, call);
+    const answer = await callProvider(state, call);
     if (answer.status !== 200 || state.minted === undefined) return refuseAnswer(answer);
     const { accessToken, expiresIn, scope } = state.minted;
     const refreshToken = answer.body['refresh_token'];
@@ -58,7 +63,7 @@ export async function authorizeDevice(
     path: routes.device_authorization,
     form: normalizedParams(context, form),
   } as const;
-  const answer = await context.authorizationServer.call({ context }, call);
+  const answer = await callProvider({ context }, call);
   if (answer.status !== 200) return refuseAnswer(answer);
   const userCode = String(answer.body['user_code']);
   const page = `${context.settings.oauthPagesUrl}/oauth2/device`;

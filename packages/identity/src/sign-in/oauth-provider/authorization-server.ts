@@ -2,11 +2,11 @@ import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import type Provider from 'oidc-provider';
 import type { ClientMetadata, Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import type { OutboundClient } from '@baton/kernel/outbound/outbound';
+import { adapterFor } from '../oauth/provider-adapter.ts';
 import type { Settings } from '../settings.ts';
 import { createDocumentFetch, type DocumentFetch } from './metadata-documents.ts';
-import { adapterFor } from './provider-adapter.ts';
-import { callProvider, type ProviderAnswer, type ProviderCall } from './provider-request.ts';
-import { currentState, type ProviderState } from './provider-state.ts';
+import type { ProviderLoader } from './provider-loader.ts';
+import { currentState } from './provider-state.ts';
 
 /** Our command line: people sign in with `baton login` (RFC 8252, RFC 8628). */
 export const cliClientId = 'baton-cli';
@@ -45,7 +45,7 @@ export interface AuthorizationServerOptions {
  * first use. The library validates requests, clients, codes and tokens; identity signs people in, stores grants and
  * signs access tokens.
  */
-export class AuthorizationServer {
+export class AuthorizationServer implements ProviderLoader {
   readonly #options: AuthorizationServerOptions;
   readonly #documents: DocumentFetch;
   #provider: Promise<Provider> | undefined;
@@ -55,10 +55,9 @@ export class AuthorizationServer {
     this.#documents = createDocumentFetch(options.outbound);
   }
 
-  /** @throws whatever refusal a callback of ours has raised */
-  async call(state: ProviderState, call: ProviderCall): Promise<ProviderAnswer> {
+  load(): Promise<Provider> {
     this.#provider ??= this.#load();
-    return callProvider(await this.#provider, state, call);
+    return this.#provider;
   }
 
   async #load(): Promise<Provider> {

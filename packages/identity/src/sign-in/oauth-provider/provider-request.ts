@@ -24,13 +24,10 @@ export interface ProviderAnswer {
 }
 
 /** @throws the refusal that a callback stored, instead of the library's server error */
-export async function callProvider(
-  provider: Provider,
-  state: ProviderState,
-  call: ProviderCall,
-): Promise<ProviderAnswer> {
+export async function callProvider(state: ProviderState, call: ProviderCall): Promise<ProviderAnswer> {
+  const provider = await state.context.authorizationServer.load();
   const answer = await providerState.run(state, () => send(provider, call));
-  if (state.failure !== undefined) throw state.failure;
+  if (state.failure instanceof Error) throw state.failure;
   if (answer.status >= 500) throw new Error(`the provider library failed: ${JSON.stringify(answer.body)}`);
   return answer;
 }
@@ -77,7 +74,6 @@ class CapturedResponse extends ServerResponse {
 
   override end(...given: unknown[]): this {
     const [chunk] = given;
-    this.finished = true;
     this.#done(typeof chunk === 'string' ? chunk : Buffer.isBuffer(chunk) ? chunk.toString() : '');
     this.emit('finish');
     return this;

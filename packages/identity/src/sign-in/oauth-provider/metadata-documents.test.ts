@@ -10,8 +10,6 @@ import { after, before, describe, test } from 'node:test';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { startIdentity, type TestIdentity, testSigningKey } from '../../testing/identity.ts';
 import { made, makeAudience, makeTenant, readScope, writeScope } from '../../testing/objects.ts';
-import { makePerson, type Person } from '../passkeys/testing/people.ts';
-import { documentBounds } from './metadata-documents.ts';
 import {
   authorize,
   begin,
@@ -21,7 +19,9 @@ import {
   read,
   refresh,
   requestOf,
-} from './testing/browser.ts';
+} from '../oauth/testing/browser.ts';
+import { makePerson, type Person } from '../passkeys/testing/people.ts';
+import { documentBounds } from './metadata-documents.ts';
 
 // Needs a process of its own: it trusts another certificate authority.
 
