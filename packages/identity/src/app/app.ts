@@ -28,9 +28,10 @@ import { JournalWatch } from '../records/journal/journal-watch.ts';
 import { createCounters } from '../service/counters.ts';
 import { poolOf, prepareDatabase } from '../service/database.ts';
 import { ProviderKeys } from '../sign-in/identity-providers/provider-keys.ts';
-import { AuthorizationServer } from '../sign-in/oauth-provider/authorization-server.ts';
 import { startExpiredHandleSweep } from '../sign-in/oauth/expired-handles.ts';
+import { adapterFor } from '../sign-in/oauth/provider-adapter.ts';
 import { createProviderGrant, revokeRefreshToken } from '../sign-in/oauth/token-grants.ts';
+import { AuthorizationServer } from '../sign-in/oauth-provider/authorization-server.ts';
 import { createAssertionExchange } from '../sign-in/workload-rules/assertion-exchange.ts';
 import { startUsedAssertionSweep } from '../sign-in/workload-rules/used-assertions.ts';
 import { readAdminSecrets } from './admin-secrets.ts';
@@ -171,7 +172,11 @@ async function openTools(
     userAgent: 'baton-identity',
   });
   const providerKeys = new ProviderKeys(outbound, log);
-  const authorizationServer = new AuthorizationServer({ settings, outbound: documentClient(settings) });
+  const authorizationServer = new AuthorizationServer({
+    settings,
+    outbound: documentClient(settings),
+    adapter: adapterFor,
+  });
   return {
     settings,
     pool,

@@ -1,8 +1,7 @@
 import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import type Provider from 'oidc-provider';
-import type { ClientMetadata, Configuration, KoaContextWithOIDC } from 'oidc-provider';
+import type { AdapterFactory, ClientMetadata, Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import type { OutboundClient } from '@baton/kernel/outbound/outbound';
-import { adapterFor } from '../oauth/provider-adapter.ts';
 import type { Settings } from '../settings.ts';
 import { createDocumentFetch, type DocumentFetch } from './metadata-documents.ts';
 import type { ProviderLoader } from './provider-loader.ts';
@@ -38,6 +37,8 @@ const cliClient: ClientMetadata = {
 export interface AuthorizationServerOptions {
   readonly settings: Settings;
   readonly outbound: OutboundClient;
+  /** The store of the library. */
+  readonly adapter: AdapterFactory;
 }
 
 /**
@@ -63,10 +64,10 @@ export class AuthorizationServer implements ProviderLoader {
   async #load(): Promise<Provider> {
     const library = await import('oidc-provider');
     const { settings } = this.#options;
-    return new library.default(
-      settings.issuer,
-      configurationOf(settings, this.#documents, library.errors.InvalidTarget),
-    );
+    return new library.default(settings.issuer, {
+      ...configurationOf(settings, this.#documents, library.errors.InvalidTarget),
+      adapter: this.#options.adapter,
+    });
   }
 }
 
@@ -76,7 +77,6 @@ function configurationOf(
   InvalidTarget: new () => Error,
 ): Configuration {
   return {
-    adapter: adapterFor,
     clients: [cliClient],
     routes,
     scopes: [],
