@@ -14,7 +14,8 @@ import {
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client';
 import type { Page } from 'playwright-core';
-import { baton as runBaton } from '@baton/testing/baton-process';
+import { program, baton as runBaton } from '@baton/testing/baton-process';
+import { longTest } from '@baton/testing/depth';
 import { agentPermissions, type RunningBaton, startRunningBaton } from '@baton/testing/running-baton';
 import {
   assertAccessible,
@@ -263,6 +264,35 @@ describe('a client that signs in by browser', { skip: noBrowser }, () => {
   });
 });
 
+describe('mcp-remote, the bridge of clients that speak only standard input and output', () => {
+  const skip = noBrowser || withoutClients('mcp-remote');
+  longTest('signs in by browser and lists the tools', { skip }, async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'baton-mcp-remote-'));
+    const registered = { name: 'mcp-remote', redirectUris: ['http://localhost/oauth/callback'] };
+    const { clientId } = await admin('POST', '/oauth-clients', registered);
+    const bridge = program(
+      join(clientsFolder, 'node_modules/mcp-remote/dist/client.js'),
+      [
+        `${baton.url}/mcp`,
+        '--allow-http',
+        '--static-oauth-client-info',
+        JSON.stringify({ client_id: clientId }),
+      ],
+      { HOME: folder, MCP_REMOTE_CONFIG_DIR: folder },
+    );
+    try {
+      const [address = ''] = await bridge.prints(/http:\S+\/oauth2\/authorize\?\S+/);
+      await page.goto(address);
+      await decideOnPage('Allow');
+      await bridge.prints(/work_next/);
+    } finally {
+      bridge.child.kill('SIGTERM');
+      await bridge.ended;
+      rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
+    }
+  });
+});
+
 describe('baton login', { skip: noBrowser }, () => {
   let folder: string;
   before(() => {
@@ -274,9 +304,9 @@ describe('baton login', { skip: noBrowser }, () => {
     runBaton(args, { HOME: folder, XDG_CONFIG_HOME: folder, BATON_HOME: join(folder, 'none') });
 
   async function finish(args: readonly string[]) {
-    const program = run(args);
-    await program.ended;
-    return program.output();
+    const finished = run(args);
+    await finished.ended;
+    return finished.output();
   }
 
   const profiles = () => JSON.parse(readFileSync(join(folder, 'baton', 'profiles.json'), 'utf8')).profiles;

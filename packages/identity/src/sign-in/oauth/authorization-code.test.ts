@@ -23,6 +23,7 @@ import {
   requestOf,
   resource,
 } from './testing/browser.ts';
+import { newDevice } from './testing/device.ts';
 
 let identity: TestIdentity;
 let tenantId: string;
@@ -139,6 +140,8 @@ describe('the authorization code flow', () => {
       ['oauth_grant', 'Baton command line', ['control-plane'], [readScope, writeScope]],
     );
     assert.equal(decodeJwt(token)['credential_id'], grant.id);
+    const rotate = `/tenants/${tenantId}/platform-access-tokens/${grant.id}:rotate`;
+    assert.equal((await identity.post(rotate, {}, { 'idempotency-key': grant.id })).status, 404);
     assert.equal(await isRevokedNow(token), false);
     await identity.post(`/tenants/${tenantId}/platform-access-tokens/${grant.id}:revoke`);
     assert.equal(await isRevokedNow(token), true);
@@ -162,6 +165,19 @@ describe('the authorization code flow', () => {
     await made(identity.post(`/tenants/${tenantId}/principals/${own.principalId}:disable`));
     assert.equal(await isRevokedNow(token), true);
     assert.equal((await refresh(identity, refreshToken)).body.error, 'invalid_grant');
+  });
+
+  test('of more grants of a person than allowed, the one that was not used for the longest time ends', async () => {
+    const own = await makePerson(identity, tenantId);
+    const strict = await identity.another({ IAM_OAUTH_GRANTS_PER_PERSON_MAX: '1' });
+    const byBrowser = await connect(strict, own);
+    const second = await connect(strict, own);
+    assert.equal((await refresh(strict, byBrowser.refresh_token)).body.error, 'invalid_grant');
+    const { user_code: userCode } = await newDevice(strict);
+    await made(decide(strict, own, { userCode }));
+    assert.equal((await refresh(strict, second.refresh_token)).body.error, 'invalid_grant');
+    assert.equal((await tokensOf(own)).length, 1);
+    await strict.close();
   });
 
   test('a refusal returns to the client as access_denied, and grants nothing', async () => {

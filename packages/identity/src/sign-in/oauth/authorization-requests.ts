@@ -18,6 +18,7 @@ import { seal, unseal } from './seals.ts';
 type Page = Reply<string>;
 
 const refusalTexts: Readonly<Record<string, string>> = {
+  invalid_token: 'the account is not active',
   invalid_authorization_request: 'this request was decided before',
   authentication_context_expired: 'the sign-in is too old',
 };

@@ -114,6 +114,7 @@ describe('a device code', () => {
     }
     const { status, body, headers } = await read(identity, guesser, { userCode });
     assert.deepEqual([status, body.detail], [429, 'rate_limited']);
+    assert.equal((await decide(identity, guesser, { userCode })).body.detail, 'rate_limited');
     assert.ok(Number(headers.get('retry-after')) > 500);
     assert.equal((await read(identity, person, { userCode })).status, 200);
   });

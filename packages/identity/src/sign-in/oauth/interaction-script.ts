@@ -25,7 +25,6 @@ const failures = {
   invalid_token: 'Your sign-in has ended. Reload the page.',
   authentication_context_expired: 'Your sign-in is too old. Use your passkey again.',
   audience_not_allowed: 'Your organisation offers nothing that this program requests.',
-  principal_not_active: 'This account is not active.',
   rate_limited: 'Too many attempts. Wait some minutes.',
 };
 

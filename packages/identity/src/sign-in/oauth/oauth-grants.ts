@@ -1,6 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { AdapterPayload } from 'oidc-provider';
 import type { Db } from '@baton/kernel/database/db';
+import { Refusal } from '@baton/kernel/http/refusal';
+import type { SignInSnapshot } from '../../credentials/platform-access-tokens/platform-access-token.ts';
 import {
   payloadOf,
   platformAccessTokenIssued,
@@ -47,15 +49,18 @@ export interface GrantDecision {
 /**
  * Creates the credential of a grant, in the transaction of the caller (see docs/reference/oauth.md#grants).
  * @returns its id
- * @throws Refusal `principal_not_active`, `agent_not_connectable`, `audience_not_allowed`,
+ * @throws Refusal `invalid_token`, `agent_not_connectable`, `audience_not_allowed`,
  * `authentication_context_expired`, `invalid_authorization_request` for a second decision about one request
  */
 export async function createGrant(context: Context, decision: GrantDecision): Promise<string> {
   const { db, settings } = context;
   const { tenantId, personId, principalId, clientId, resource, scopes } = decision;
-  const person = await requireSignIn(context, tenantId, personId);
+  const person = await signInOf(context, tenantId, personId, 'invalid_token');
   if (principalId !== personId) await requireConnectable(db, tenantId, personId, principalId);
-  const snapshot = principalId === personId ? person : await requireSignIn(context, tenantId, principalId);
+  const snapshot =
+    principalId === personId
+      ? person
+      : await signInOf(context, tenantId, principalId, 'agent_not_connectable');
   const audience = audienceOf(context, resource);
   const made = await addCredential(db, {
     id: randomUUID(),
@@ -88,6 +93,21 @@ export async function createGrant(context: Context, decision: GrantDecision): Pr
   });
   await endSurplus(context, tenantId, personId);
   return made.id;
+}
+
+/** Locks the principal. One that was disabled since the decision is refused like one that was disabled before. */
+async function signInOf(
+  context: Context,
+  tenantId: string,
+  principalId: string,
+  refused: 'invalid_token' | 'agent_not_connectable',
+): Promise<SignInSnapshot> {
+  try {
+    return await requireSignIn(context, tenantId, principalId);
+  } catch (error) {
+    if (error instanceof Refusal && /^principal_not_(active|found)$/.test(error.code)) fail(refused);
+    throw error;
+  }
 }
 
 /** Of more grants of one person than allowed, those that were not used for the longest time end. */

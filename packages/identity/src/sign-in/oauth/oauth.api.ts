@@ -141,7 +141,6 @@ export const decide = endpoint({
     'audience_not_allowed',
     'scope_not_allowed',
     'agent_not_connectable',
-    'principal_not_active',
     'rate_limited',
   ],
   emits: [platformAccessTokenIssued, credentialRevoked],

@@ -135,8 +135,11 @@ describe('the decision', () => {
   test('needs a live session, and exactly one request', async () => {
     const { request } = await begin(identity, requestOf(makePkce()));
     for (const token of ['x', `iam_ses_0123456789ab_${'x'.repeat(43)}`]) {
-      const { status, body } = await decide(identity, { token }, { request });
-      assert.deepEqual([status, body.detail], [401, 'invalid_token']);
+      for (const { status, body } of [
+        await decide(identity, { token }, { request }),
+        await read(identity, { token }, { request }),
+      ])
+        assert.deepEqual([status, body.detail], [401, 'invalid_token']);
     }
     assert.equal((await decide(identity, person, {})).status, 422);
     assert.equal((await decide(identity, person, { request, userCode: 'BCDF-GHJK' })).status, 422);
@@ -146,8 +149,20 @@ describe('the decision', () => {
 
   test('is refused if the tenant offers none of the scopes', async () => {
     const { request } = await begin(identity, requestOf(makePkce(), { scope: 'other:read' }));
-    const { status, body } = await decide(identity, person, { request });
-    assert.deepEqual([status, body.detail], [403, 'audience_not_allowed']);
+    for (const { status, body } of [
+      await decide(identity, person, { request }),
+      await read(identity, person, { request }),
+    ])
+      assert.deepEqual([status, body.detail], [403, 'audience_not_allowed']);
+  });
+
+  test('grants nothing to a person who was disabled after it', async () => {
+    const own = await makePerson(identity, tenantId);
+    const begun = await begin(identity, requestOf(makePkce()));
+    const { redirectTo } = await made(decide(identity, own, { request: begun.request }));
+    await identity.post(`/tenants/${tenantId}/principals/${own.principalId}:disable`);
+    const { status, location } = await open(identity, redirectTo, begun.cookie);
+    assert.deepEqual([status, location], [400, undefined]);
   });
 });
 
