@@ -23,6 +23,18 @@ create table administration_tokens (
 CREATE INDEX administration_tokens_by_expiry ON public.administration_tokens USING btree (expires_at);
 CREATE INDEX administration_tokens_of_principal ON public.administration_tokens USING btree (principal_id, tenant_id, created_at);
 
+create table agent_connectors (
+  agent_id uuid not null,
+  person_id uuid not null,
+  tenant_id uuid not null,
+  created_at timestamp(3) with time zone default now() not null,
+  constraint agent_connectors_pkey PRIMARY KEY (agent_id, person_id, tenant_id),
+  constraint agent_connectors_agent_id_fkey FOREIGN KEY (agent_id) REFERENCES principals(id),
+  constraint agent_connectors_person_id_fkey FOREIGN KEY (person_id) REFERENCES principals(id),
+  constraint agent_connectors_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX agent_connectors_of_person ON public.agent_connectors USING btree (person_id, tenant_id);
+
 create table audiences (
   id uuid not null,
   tenant_id uuid not null,
@@ -371,6 +383,53 @@ create table memberships (
 CREATE INDEX memberships_of_principal ON public.memberships USING btree (principal_id);
 CREATE INDEX memberships_of_tenant ON public.memberships USING btree (tenant_id, created_at, principal_id) WHERE (status = 'active'::text);
 
+create table oauth_clients (
+  id uuid not null,
+  tenant_id uuid not null,
+  client_id text not null,
+  name text not null,
+  redirect_uris text[] not null,
+  created_at timestamp(3) with time zone default now() not null,
+  constraint oauth_clients_pkey PRIMARY KEY (id),
+  constraint oauth_clients_client_id UNIQUE (client_id),
+  constraint oauth_clients_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX oauth_clients_of_tenant ON public.oauth_clients USING btree (tenant_id, created_at, id);
+
+create table oauth_grants (
+  credential_id uuid not null,
+  tenant_id uuid not null,
+  granted_by uuid not null,
+  client_id text not null,
+  resource text not null,
+  created_at timestamp(3) with time zone default now() not null,
+  constraint oauth_grants_pkey PRIMARY KEY (credential_id),
+  constraint oauth_grants_credential_id_fkey FOREIGN KEY (credential_id) REFERENCES platform_access_tokens(id),
+  constraint oauth_grants_granted_by_fkey FOREIGN KEY (granted_by) REFERENCES principals(id),
+  constraint oauth_grants_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX oauth_grants_of_person ON public.oauth_grants USING btree (granted_by, created_at, credential_id);
+
+create table oauth_handles (
+  kind text not null,
+  handle_hash text not null,
+  user_code_hash text,
+  credential_id uuid,
+  requested_by text,
+  payload jsonb not null,
+  created_at timestamp(3) with time zone default now() not null,
+  expires_at timestamp(3) with time zone not null,
+  consumed_at timestamp(3) with time zone,
+  polled_at timestamp(3) with time zone,
+  constraint oauth_handles_pkey PRIMARY KEY (kind, handle_hash),
+  constraint oauth_handles_user_code UNIQUE (user_code_hash),
+  constraint oauth_handles_kind_check CHECK ((kind = ANY (ARRAY['AuthorizationCode'::text, 'RefreshToken'::text, 'DeviceCode'::text]))),
+  constraint oauth_handles_credential_id_fkey FOREIGN KEY (credential_id) REFERENCES platform_access_tokens(id)
+);
+CREATE INDEX oauth_handles_by_expiry ON public.oauth_handles USING btree (expires_at);
+CREATE INDEX oauth_handles_of_credential ON public.oauth_handles USING btree (credential_id, kind, created_at) WHERE (credential_id IS NOT NULL);
+CREATE INDEX oauth_handles_pending ON public.oauth_handles USING btree (requested_by) WHERE ((kind = 'DeviceCode'::text) AND (requested_by IS NOT NULL));
+
 create table passkeys (
   id uuid not null,
   tenant_id uuid not null,
@@ -422,7 +481,7 @@ create table platform_access_tokens (
   constraint platform_access_tokens_key UNIQUE (tenant_id, idempotency_key),
   constraint platform_access_tokens_prefix UNIQUE (public_prefix),
   constraint platform_access_tokens_secret UNIQUE (secret_hash),
-  constraint platform_access_tokens_kind_check CHECK ((kind = ANY (ARRAY['platform_access_token'::text, 'legacy_control_plane_api_key'::text]))),
+  constraint platform_access_tokens_kind_check CHECK ((kind = ANY (ARRAY['platform_access_token'::text, 'legacy_control_plane_api_key'::text, 'oauth_grant'::text]))),
   constraint platform_access_tokens_origin_check CHECK ((origin = ANY (ARRAY['sign_in'::text, 'agent'::text, 'migration'::text]))),
   constraint platform_access_tokens_authentication_context_id_fkey FOREIGN KEY (authentication_context_id) REFERENCES authentication_contexts(id),
   constraint platform_access_tokens_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES principals(id),

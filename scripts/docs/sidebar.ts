@@ -121,6 +121,7 @@ const ownSections: readonly Section[] = [
           { file: 'docs/reference/workload-identity.md', label: 'Workload identity' },
           { file: 'docs/reference/passkeys.md', label: 'Passkeys' },
           { file: 'docs/reference/browser-sessions.md', label: 'Browser sessions' },
+          { file: 'docs/reference/oauth.md', label: 'OAuth clients' },
           { file: 'docs/reference/invitations.md', label: 'Invitations' },
           { file: 'docs/reference/administration-tokens.md', label: 'Administration tokens' },
           { file: 'docs/reference/sign-in-requests.md', label: 'Sign-in requests' },

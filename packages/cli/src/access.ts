@@ -15,12 +15,13 @@ import { exitCodes } from './error-text.ts';
 import { httpTransport } from './http-transport.ts';
 import { PlainError } from './plain-error.ts';
 import { readProfiles } from './profiles.ts';
+import { credentialOfGrant } from './sign-in/profile-grant.ts';
 
 /** The account that a command uses: a Baton and a credential. */
 export interface Access {
   readonly coordinationUrl: string;
   readonly identityUrl: string;
-  /** A personal access token; undefined if the platform of this job gives it an identity. */
+  /** A personal access token; undefined after a sign-in by browser, and if the platform of this job gives it an identity. */
   readonly token: string | undefined;
   /** The token, or that identity. */
   readonly credential: Credential;
@@ -113,7 +114,10 @@ function ofCurrentProfile(options: AccessOptions, config: CliConfig): Access | u
 function ofProfile(name: string, why: string, { url }: AccessOptions, config: CliConfig): Access {
   const { profiles } = readProfiles(config);
   const profile = Object.hasOwn(profiles, name) ? profiles[name] : undefined;
-  if (profile !== undefined) return ofUrl(url ?? profile.url, profile.token, `profile ${name} (${why})`);
+  if (profile !== undefined) {
+    const given = profile.token ?? credentialOfGrant(name, config);
+    return ofUrl(url ?? profile.url, given, `profile ${name} (${why})`);
+  }
   const known = Object.keys(profiles);
   throw new PlainError(
     `There is no profile ${name} (${why}); ${known.length === 0 ? 'no profiles exist' : `valid profiles: ${known.join(', ')}`}. Create one with ${invocation()} login.`,

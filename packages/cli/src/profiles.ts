@@ -7,8 +7,17 @@ import { PlainError } from './plain-error.ts';
 /** The sign-in at one Baton. */
 export interface Profile {
   readonly url: string;
-  /** A personal access token. */
-  readonly token: string;
+  /** A personal access token; absent after a sign-in by browser. */
+  readonly token?: string;
+  readonly grant?: ProfileGrant;
+}
+
+/** A sign-in by browser. A refresh replaces both tokens. */
+export interface ProfileGrant {
+  readonly tokenEndpoint: string;
+  readonly refreshToken: string;
+  readonly accessToken: string;
+  readonly expiresAtMs: number;
 }
 
 export interface Profiles {

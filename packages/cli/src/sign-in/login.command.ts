@@ -1,14 +1,19 @@
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
+import open from 'open';
+import { visible } from '@baton/sdk/node';
 import { invocation } from '../../../../bin/invocation.mjs';
 import { findAccess, ofUrl, withClient } from '../access.ts';
 import { type CommandContext, type CommonOptions, withCommonOptions } from '../command-context.ts';
 import { exitCodes } from '../error-text.ts';
 import { PlainError } from '../plain-error.ts';
-import { readProfiles, writeProfiles } from '../profiles.ts';
+import { type ProfileGrant, readProfiles, writeProfiles } from '../profiles.ts';
 import { fieldsNamed } from '../result-form.ts';
 import { show, table } from '../show.ts';
+import { findAuthorizationServer } from './authorization-server.ts';
+import { type DeviceCode, signInByBrowser, signInByDevice } from './browser-sign-in.ts';
+import { grantOf, revokeGrant } from './profile-grant.ts';
 
 const localUrl = 'http://localhost:8080';
 const tokenCharactersMax = 8_192;
@@ -18,11 +23,20 @@ export function addSignIn(program: Command, context: CommandContext): void {
   withCommonOptions(
     program
       .command('login')
-      .description('sign in with a personal access token, from a prompt or standard input'),
+      .description('sign in by browser, or with a personal access token from standard input'),
     fieldsNamed('name', 'url', 'principal', 'tenant'),
   )
     .option('--name <name>', 'the name of the profile; the host of the address by default')
-    .action((options: CommonOptions & { name?: string }) => logIn(options, context));
+    .addOption(
+      new Option('--device', 'show a code to enter in a browser on another machine').conflicts('token'),
+    )
+    .addOption(
+      new Option('--token', 'with a personal access token, from a prompt or standard input').conflicts(
+        'device',
+      ),
+    )
+    .option('--no-browser', 'print the address of the sign-in page without opening it')
+    .action((options: LoginOptions) => logIn(options, context));
   withCommonOptions(
     program.command('logout [name]').description('delete a profile with its token'),
     fieldsNamed('name'),
@@ -35,26 +49,75 @@ export function addSignIn(program: Command, context: CommandContext): void {
   ).action((name: string | undefined, options: CommonOptions) => useContext(name, options, context));
 }
 
-async function logIn(options: CommonOptions & { name?: string }, context: CommandContext): Promise<void> {
+interface LoginOptions extends CommonOptions {
+  readonly name?: string;
+  readonly device?: boolean;
+  readonly token?: boolean;
+  readonly browser: boolean;
+}
+
+async function logIn(options: LoginOptions, context: CommandContext): Promise<void> {
   const url = (options.url ?? (context.config.environment.BATON_URL || localUrl)).replace(/\/+$/, '');
-  const token = await readToken(url);
-  const access = ofUrl(url, token, 'login');
-  // The token is stored only after it has worked.
-  const { principal, tenant } = await withClient(access, (baton) => baton.harness.getContext());
-  const name = options.name ?? new URL(url).host;
-  if (name === 'local')
+  if (options.name === 'local')
     throw new PlainError('`local` is the Baton of this machine: choose another --name.', {
       exitCode: exitCodes.usage,
     });
+  const signedIn = await signIn(url, options, context);
+  const given = signedIn.token ?? { accessToken: async () => accessOf(signedIn.grant) };
+  // It is stored only after it has worked.
+  const { principal, tenant } = await withClient(ofUrl(url, given, 'login'), (baton) =>
+    baton.harness.getContext(),
+  );
+  const name = options.name ?? new URL(url).host;
   const { profiles } = readProfiles(context.config);
-  writeProfiles(context.config, {
-    current: name,
-    profiles: { ...profiles, [name]: { url, token } },
-  });
+  writeProfiles(context.config, { current: name, profiles: { ...profiles, [name]: { url, ...signedIn } } });
   await show(context.output, options, { name, url, principal: principal.id, tenant: tenant.id }, () => [
     `Signed in at ${url} as ${principal.displayName} (tenant ${tenant.slug}); the profile is ${name}.`,
     ...shadowNotes(name, context),
   ]);
+}
+
+type SignedIn =
+  | { readonly token: string; readonly grant?: undefined }
+  | { readonly grant: ProfileGrant; readonly token?: undefined };
+
+/** With a token from a pipe, by a code for another machine, or by the browser of this one. */
+async function signIn(url: string, options: LoginOptions, { config }: CommandContext): Promise<SignedIn> {
+  const isPiped =
+    !process.stdin.isTTY && options.device !== true && options.token !== true && options.browser;
+  if (options.token === true || isPiped) return { token: await readToken(url) };
+  const server = await findAuthorizationServer(url);
+  if (server === undefined) {
+    if (options.device === true) throw new PlainError(`${url} offers no sign-in by browser. Use --token.`);
+    return { token: await readToken(url) };
+  }
+  const tokens =
+    options.device === true || (options.browser && !hasBrowser(config))
+      ? await signInByDevice(server, showCode)
+      : await signInByBrowser(server, (address) => showAddress(address, options.browser));
+  return { grant: grantOf(server.tokenEndpoint, tokens) };
+}
+
+function accessOf({ accessToken, expiresAtMs }: ProfileGrant) {
+  return { accessToken, expiresIn: Math.floor((expiresAtMs - Date.now()) / 1000) };
+}
+
+/** Without a display, as in an SSH session, no browser can be opened. */
+function hasBrowser({ environment }: CommandContext['config']): boolean {
+  const { DISPLAY, WAYLAND_DISPLAY, SSH_CONNECTION } = environment;
+  if (SSH_CONNECTION) return false;
+  return process.platform !== 'linux' || Boolean(DISPLAY ?? WAYLAND_DISPLAY);
+}
+
+async function showCode({ userCode, page, pageWithCode }: DeviceCode): Promise<void> {
+  process.stderr.write(
+    `Open ${visible(page)} in a browser on any machine and enter the code ${visible(userCode)}, or open\n${visible(pageWithCode)}\nWaiting…\n`,
+  );
+}
+
+async function showAddress(address: string, isOpened: boolean): Promise<void> {
+  process.stderr.write(`Sign in with your browser:\n${visible(address)}\nWaiting…\n`);
+  if (isOpened) await open(address).catch(() => undefined);
 }
 
 /** Reports environment variables that override the profile of the next command. */
@@ -82,8 +145,12 @@ async function logOut(
     throw new PlainError(gone === undefined ? 'No profile is in use.' : `There is no profile ${gone}.`);
   const { [gone]: _gone, ...rest } = profiles;
   writeProfiles(context.config, { current: current === gone ? undefined : current, profiles: rest });
+  const { grant } = profiles[gone];
+  const isEnded = grant !== undefined && (await revokeGrant(grant));
   await show(context.output, options, { name: gone }, () => [
-    `Removed the profile ${gone}. Its token remains valid; revoke it with ${invocation()} token revoke.`,
+    isEnded
+      ? `Removed the profile ${gone}, and ended its sign-in.`
+      : `Removed the profile ${gone}. Its token remains valid; revoke it with ${invocation()} token revoke.`,
   ]);
 }
 

@@ -28,6 +28,10 @@ import { JournalWatch } from '../records/journal/journal-watch.ts';
 import { createCounters } from '../service/counters.ts';
 import { poolOf, prepareDatabase } from '../service/database.ts';
 import { ProviderKeys } from '../sign-in/identity-providers/provider-keys.ts';
+import { startExpiredHandleSweep } from '../sign-in/oauth/expired-handles.ts';
+import { adapterFor } from '../sign-in/oauth/provider-adapter.ts';
+import { createProviderGrant, revokeRefreshToken } from '../sign-in/oauth/token-grants.ts';
+import { AuthorizationServer } from '../sign-in/oauth-provider/authorization-server.ts';
 import { createAssertionExchange } from '../sign-in/workload-rules/assertion-exchange.ts';
 import { startUsedAssertionSweep } from '../sign-in/workload-rules/used-assertions.ts';
 import { readAdminSecrets } from './admin-secrets.ts';
@@ -105,6 +109,7 @@ export async function openIdentity(
     startEndings({ pool, auditKey: audit.key, log, continueEnding }),
     startStalenessSweep(pool, audit.key, log),
     startUsedAssertionSweep(pool, log),
+    startExpiredHandleSweep(pool, log),
     startKeyUseNotes(signingKeys, log),
     maintainAuditRecord(pool, audit, settings, log),
     watchEpochs(pool, log),
@@ -168,6 +173,11 @@ async function openTools(
     userAgent: 'baton-identity',
   });
   const providerKeys = new ProviderKeys(outbound, log);
+  const authorizationServer = new AuthorizationServer({
+    settings,
+    outbound: documentClient(settings),
+    adapter: adapterFor,
+  });
   return {
     settings,
     pool,
@@ -184,9 +194,23 @@ async function openTools(
     journalWatch: new JournalWatch(pool),
     providerKeys,
     outbound,
-    exchangeAssertion: createAssertionExchange({ settings, providerKeys, outbound }),
+    authorizationServer,
+    exchangeAssertion: createAssertionExchange({ settings, providerKeys, outbound, authorizationServer }),
+    revokeRefreshToken,
+    grantByProvider: createProviderGrant({ settings, providerKeys, outbound, authorizationServer }),
     upstream: new UpstreamDirectory(outbound, log),
   };
+}
+
+/** Metadata documents of OAuth clients are short. */
+const documentBytesMax = 8192;
+
+function documentClient(settings: Settings): OutboundClient {
+  return new OutboundClient({
+    allowedHosts: settings.IAM_OUTBOUND_ALLOWED_HOSTS,
+    userAgent: 'baton-identity',
+    bytesMax: documentBytesMax,
+  });
 }
 
 /** The files that are read at startup and at each reload, except the signing keys. */

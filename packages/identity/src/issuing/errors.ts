@@ -24,8 +24,28 @@ export const errors = {
     'A requested scope exceeds what the credential allows.',
     'Request fewer scopes, or issue a credential with a wider scope ceiling.',
   ),
+  invalid_grant: badRequest(
+    'The authorization code, refresh token or device code is unknown, expired or used, is of another client, or its grant was revoked; or the code verifier or the redirect address is wrong.',
+    'Request access again. A code or refresh token that is used twice revokes its grant, so use each one once and store the new refresh token of every response.',
+  ),
+  authorization_pending: badRequest(
+    'The person has not decided about the device yet.',
+    'Poll again after `interval` seconds, until the code expires.',
+  ),
+  slow_down: badRequest(
+    'The device polls faster than `interval` allows.',
+    'Wait 5 seconds longer between two polls from now on (RFC 8628, section 3.5).',
+  ),
+  expired_token: badRequest(
+    'The device code has expired before the person decided.',
+    'Request a new device code and show its user code.',
+  ),
+  access_denied: badRequest(
+    'The person refused the request of the device.',
+    'Stop polling; request access again only when the person wants it.',
+  ),
   unsupported_grant_type: badRequest(
-    'The grant type is neither client_credentials nor token exchange nor the JWT bearer grant.',
+    'The grant type is not one that the metadata of the authorization server list.',
     'Send `grant_type=client_credentials`, the grant of RFC 8693 with a platform access token, or that of RFC 7523 with a token of a workload.',
     {
       refused: 'POST /oauth2/token grant_type=password&username=ada&password=…',

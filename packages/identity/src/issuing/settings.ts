@@ -1,4 +1,4 @@
-import { integer, map, type Setting, type SettingValues, text } from '@baton/kernel/process/config';
+import { integer, list, map, type Setting, type SettingValues, text } from '@baton/kernel/process/config';
 import { settings as lowerSettings } from '../credentials/settings.ts';
 import { readPrivilegedScopes } from './privileged-scopes.ts';
 
@@ -91,6 +91,10 @@ export const settings = {
   IAM_RESOURCES: map({
     default: {},
     doc: 'The addresses of services, and the audience of each, for clients that specify a `resource` at `/oauth2/token` (RFC 8707), as MCP clients do: `{"https://baton.example/mcp":"control-plane"}`. The default run sets its own.',
+  }),
+  IAM_OAUTH_DEFAULT_SCOPES: list({
+    default: ['control-plane:read', 'control-plane:write'],
+    doc: 'The scopes of an OAuth client that requests none.',
   }),
   IAM_PRIVILEGED_SCOPES: map({
     default: {},

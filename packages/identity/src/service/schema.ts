@@ -3,6 +3,7 @@ import type { Generated, GeneratedAlways } from '@baton/kernel/database/db';
 
 export interface Tables {
   administration_tokens: AdministrationTokensTable;
+  agent_connectors: AgentConnectorsTable;
   audiences: AudiencesTable;
   audit_records: AuditRecordsTable;
   audit_removals: AuditRemovalsTable;
@@ -21,6 +22,9 @@ export interface Tables {
   journal_epochs: JournalEpochsTable;
   journal_floor: JournalFloorTable;
   memberships: MembershipsTable;
+  oauth_clients: OauthClientsTable;
+  oauth_grants: OauthGrantsTable;
+  oauth_handles: OauthHandlesTable;
   passkeys: PasskeysTable;
   platform_access_tokens: PlatformAccessTokensTable;
   principals: PrincipalsTable;
@@ -51,6 +55,13 @@ interface AdministrationTokensTable {
   created_at: Generated<string>;
   expires_at: string;
   revoked_at: string | null;
+}
+
+interface AgentConnectorsTable {
+  agent_id: string;
+  person_id: string;
+  tenant_id: string;
+  created_at: Generated<string>;
 }
 
 interface AudiencesTable {
@@ -281,6 +292,37 @@ interface MembershipsTable {
   created_at: Generated<string>;
 }
 
+interface OauthClientsTable {
+  id: string;
+  tenant_id: string;
+  client_id: string;
+  name: string;
+  redirect_uris: string[];
+  created_at: Generated<string>;
+}
+
+interface OauthGrantsTable {
+  credential_id: string;
+  tenant_id: string;
+  granted_by: string;
+  client_id: string;
+  resource: string;
+  created_at: Generated<string>;
+}
+
+interface OauthHandlesTable {
+  kind: 'AuthorizationCode' | 'RefreshToken' | 'DeviceCode';
+  handle_hash: string;
+  user_code_hash: string | null;
+  credential_id: string | null;
+  requested_by: string | null;
+  payload: unknown;
+  created_at: Generated<string>;
+  expires_at: string;
+  consumed_at: string | null;
+  polled_at: string | null;
+}
+
 interface PasskeysTable {
   id: string;
   tenant_id: string;
@@ -301,7 +343,7 @@ interface PlatformAccessTokensTable {
   id: string;
   tenant_id: string;
   principal_id: string;
-  kind: 'platform_access_token' | 'legacy_control_plane_api_key';
+  kind: 'platform_access_token' | 'legacy_control_plane_api_key' | 'oauth_grant';
   name: string;
   public_prefix: string;
   secret_hash: string;

@@ -3,7 +3,7 @@ import { observer } from '@baton/kernel/process/observer';
 
 /** Secret material (see docs/reference/credentials.md#secrets): 256 random bits, stored as SHA-256, shown once. */
 
-export type CredentialKind = 'platform_access_token' | 'legacy_control_plane_api_key';
+export type CredentialKind = 'platform_access_token' | 'legacy_control_plane_api_key' | 'oauth_grant';
 
 /** The public parts of a presented token. */
 export interface PresentedToken {

@@ -4,6 +4,7 @@ import type { Context as LowerContext } from '../issuing/context.ts';
 import type { Auth } from '../service/auth.ts';
 import type { ErrorCode } from './errors.ts';
 import type { ProviderKeys } from './identity-providers/provider-keys.ts';
+import type { ProviderLoader } from './oauth-provider/provider-loader.ts';
 import type { Settings } from './settings.ts';
 
 /** The context of this layer's handlers. */
@@ -12,6 +13,7 @@ export interface Context extends LowerContext {
   readonly providerKeys: ProviderKeys;
   /** Requests to addresses that came through the API. */
   readonly outbound: Pick<OutboundClient, 'readJson' | 'send'>;
+  readonly authorizationServer: ProviderLoader;
 }
 
 /** Declares an operation of this layer; see `EndpointSpec` for the fields. */

@@ -1,5 +1,6 @@
 import {
   conflict,
+  errorRow,
   forbidden,
   invalid,
   notFound,
@@ -178,6 +179,43 @@ export const errors = {
   passkey_rejected: invalid(
     'The new passkey is not acceptable: its options have expired or were used, or it was created for another page, or without verification of the user.',
     'Request new options and create the passkey again, on a page whose origin is in `IAM_PASSKEY_ORIGINS`.',
+  ),
+  invalid_authorization_request: invalid(
+    'The authorization request is unknown or has expired, is of a client of another tenant, or was decided before.',
+    'Start again from the client: a request can be decided once, within 10 minutes.',
+  ),
+  invalid_user_code: invalid(
+    'No device waits with this user code: it is unknown, expired or decided.',
+    'Compare the code with what the device shows, or have the device request a new one.',
+  ),
+  agent_not_connectable: forbidden(
+    'The person may not connect clients as this agent.',
+    'Have an administrator add the person with `PUT …/principals/{principalId}/connectors/{personId}`.',
+  ),
+  agent_connector_not_found: notFound(
+    'The person is no connector of the agent.',
+    'Check the ids with `GET …/principals/{principalId}/connectors`.',
+  ),
+  agent_principal_required: invalid(
+    'Connectors belong to an agent, and are people.',
+    'Name a principal of kind `agent` in the path, and a person as the connector.',
+  ),
+  too_many_connectors: conflict(
+    'The agent already has 100 connectors.',
+    'Remove people who no longer connect clients as the agent.',
+  ),
+  oauth_client_not_found: notFound(
+    'The tenant has no such registered OAuth client.',
+    'Check the id with `GET /tenants/{tenantId}/oauth-clients`.',
+  ),
+  too_many_oauth_clients: conflict(
+    'The tenant already has 100 registered OAuth clients.',
+    'Delete clients that are no longer used.',
+  ),
+  too_many_device_codes: errorRow(
+    429,
+    'Too many device codes are pending for this address, or in total.',
+    'Wait for `Retry-After`; a pending code expires after 10 minutes.',
   ),
   identity_provider_unavailable: unavailable(
     'The identity provider does not respond, and its keys are too old to use.',

@@ -91,6 +91,31 @@ export const settings = {
     unit: seconds,
     doc: 'How long a sign-in request is pending; then it has expired.',
   }),
+  IAM_OAUTH_PAGES_URL: text<string | undefined>({
+    default: undefined,
+    doc: 'The address below which browsers reach the sign-in pages of identity (`/oauth2/…`). Its origin must be one of IAM_PASSKEY_ORIGINS. If unset, the issuer, with `localhost` instead of a loopback address.',
+  }),
+  IAM_OAUTH_GRANT_SECONDS: integer({
+    default: 90 * daySeconds,
+    min: 300,
+    max: 365 * daySeconds,
+    unit: seconds,
+    doc: 'How long an OAuth client may act after a person has allowed it; then it requests access again.',
+  }),
+  IAM_OAUTH_REFRESH_SECONDS: integer({
+    default: 30 * daySeconds,
+    min: 60,
+    max: 365 * daySeconds,
+    unit: seconds,
+    doc: 'How long a refresh token of an OAuth client may be unused; then it has expired.',
+  }),
+  IAM_OAUTH_GRANTS_PER_PERSON_MAX: integer({
+    default: 50,
+    min: 1,
+    max: 1000,
+    unit: 'grants',
+    doc: 'The maximum number of live grants that a person has given to OAuth clients; a further one ends the one that was not used for the longest time.',
+  }),
   ...lowerSettings,
 };
 
@@ -104,7 +129,11 @@ export interface RelyingParty {
 
 export interface Settings extends LowerSettings, SettingValues<typeof settings> {
   readonly relyingParty: RelyingParty;
+  /** The address below which browsers reach the pages of OAuth requests, without a trailing slash. */
+  readonly oauthPagesUrl: string;
 }
+
+const loopback = /^(127\.\d+\.\d+\.\d+|\[::1\])$/;
 
 /**
  * The settings with the values derived from them.
@@ -118,7 +147,7 @@ export function deriveSettings<Values extends SettingValues<typeof settings>>(
     throw new SettingError('IAM_PUBLIC_URL', 'must be an http or https address.');
   const ours = new URL(values.IAM_PUBLIC_URL);
   // Browsers take no address as a relying party id; a console on this machine is opened as localhost.
-  if (/^(127\.\d+\.\d+\.\d+|\[::1\])$/.test(ours.hostname)) ours.hostname = 'localhost';
+  if (loopback.test(ours.hostname)) ours.hostname = 'localhost';
   const id = values.IAM_PASSKEY_RP_ID ?? ours.hostname;
   const origins = values.IAM_PASSKEY_ORIGINS.length === 0 ? [ours.origin] : values.IAM_PASSKEY_ORIGINS;
   if (values.IAM_PASSKEY_ORIGINS.length > 0 && !origins.every((origin) => isOriginOf(origin, id)))
@@ -126,7 +155,16 @@ export function deriveSettings<Values extends SettingValues<typeof settings>>(
       'IAM_PASSKEY_ORIGINS',
       'must be origins on the domain of IAM_PASSKEY_RP_ID, https except on localhost.',
     );
-  return { ...derived, relyingParty: { id, origins, issuer: `${derived.issuer}/passkeys` } };
+  const relyingParty = { id, origins, issuer: `${derived.issuer}/passkeys` };
+  return { ...derived, relyingParty, oauthPagesUrl: pagesUrlOf(values.IAM_OAUTH_PAGES_URL, derived.issuer) };
+}
+
+function pagesUrlOf(configured: string | undefined, issuer: string): string {
+  const url = URL.parse(configured ?? issuer);
+  if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '')
+    throw new SettingError('IAM_OAUTH_PAGES_URL', 'must be an http or https address without a query.');
+  if (configured === undefined && loopback.test(url.hostname)) url.hostname = 'localhost';
+  return url.href.replace(/\/+$/, '');
 }
 
 function isOriginOf(origin: string, id: string): boolean {

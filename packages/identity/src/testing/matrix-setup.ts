@@ -7,6 +7,7 @@ import { endpoints } from '../app/endpoints.ts';
 import { bodyBytesMaxOf } from '../app/runtime.ts';
 import { migrationsDirectory } from '../service/database.ts';
 import { startUpstream } from '../sign-in/federation/testing/upstream.ts';
+import { oauthSettings } from '../sign-in/oauth/testing/browser.ts';
 import type { FixtureTenant } from './fixtures.ts';
 import { adminHeader, delegationHeader, startIdentity, testSigningKey } from './identity.ts';
 import { makeProvisioning } from './provisioning.ts';
@@ -77,6 +78,7 @@ async function start(): Promise<MatrixService<FixtureTenant>> {
   const identity = await startIdentity({
     IAM_SIGNING_PRIVATE_KEY: testSigningKey(),
     IAM_OUTBOUND_ALLOWED_HOSTS: '["127.0.0.1"]',
+    ...oauthSettings,
   });
   const upstream = await startUpstream();
   const tenant = { identity, upstream, source: await makeProvisioning(identity) };

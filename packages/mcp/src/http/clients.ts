@@ -51,6 +51,8 @@ export type Refusal = 'invalid_token' | 'busy' | 'full' | 'unavailable';
 export interface ServedClient {
   readonly principalId: string;
   kind: string;
+  /** Of an access token: the grant or token that it was issued for. */
+  readonly credentialId: string | undefined;
   readonly workplace: Workplace;
   readonly handler: McpHttpHandler;
   readonly journal: JournalWatch;
@@ -58,6 +60,8 @@ export interface ServedClient {
   believedUntilMs: number;
   usedAtMs: number;
   requests: number;
+  /** Replaces an access token by a newer one of the same credential. */
+  renew(token: string): void;
   /** Reads the token's permissions from Baton. The exchange fails for a revoked token. */
   check(isAnew: boolean): Promise<Pick<ServedClient, 'principalId' | 'kind' | 'permissions'>>;
 }
@@ -149,6 +153,8 @@ export class ServedClients {
     const client = this.#make(token, transport);
     try {
       const found = await client.check(false);
+      const renewed = this.#renew(key, token, client, found);
+      if (renewed !== undefined) return renewed;
       if (!(await this.#makeRoom(found.principalId))) return 'full';
       if (this.#isClosed) return 'unavailable';
       const opened = Object.assign(client, found, {
@@ -161,11 +167,38 @@ export class ServedClients {
     }
   }
 
+  /**
+   * A client that signs in by browser gets another access token every few minutes. The one that is served keeps its
+   * leases.
+   * @param found confirms the token, so its claims can be read
+   */
+  #renew(
+    key: string,
+    token: string,
+    client: ServedClient,
+    found: Pick<ServedClient, 'principalId' | 'permissions'>,
+  ): ServedClient | undefined {
+    if (client.credentialId === undefined) return undefined;
+    const isSame = (one: ServedClient) =>
+      one.credentialId === client.credentialId && one.principalId === found.principalId;
+    const [formerKey, former] = [...this.#clients].find(([, one]) => isSame(one)) ?? [];
+    if (formerKey === undefined || former === undefined) return undefined;
+    former.renew(token);
+    former.permissions = found.permissions;
+    former.usedAtMs = performance.now();
+    former.believedUntilMs = performance.now() + this.#bounds.believedMs;
+    this.#clients.delete(formerKey);
+    this.#clients.set(key, former);
+    void closed(client);
+    return former;
+  }
+
   #make(token: string, transport: Transport | undefined): ServedClient {
     // Access tokens are signed documents of three parts. They are used directly and can't be renewed here.
-    const isAccessToken = /^[\w-]+\.[\w-]+\.[\w-]+$/.test(token);
+    const isAccessToken = accessTokenForm.test(token);
+    const held = { token };
     const credential = isAccessToken
-      ? { accessToken: async () => ({ accessToken: token, expiresIn: 3600 }) }
+      ? { accessToken: async () => ({ accessToken: held.token, expiresIn: 3600 }) }
       : { token };
     const newClient = () => createClient({ url: this.#url, credential, ...(transport && { transport }) });
     const baton = newClient();
@@ -178,6 +211,7 @@ export class ServedClients {
     const client: ServedClient = {
       principalId: '',
       kind: '',
+      credentialId: isAccessToken ? credentialIdIn(token) : undefined,
       workplace,
       journal,
       permissions: [],
@@ -204,6 +238,11 @@ export class ServedClients {
           onerror: () => undefined,
         },
       ),
+      renew(newer) {
+        const former = held.token;
+        held.token = newer;
+        baton.accessToken?.forget(former);
+      },
       async check(isAnew) {
         // If the token was revoked, its last access token can still release leases.
         const asked = isAnew ? newClient() : baton;
@@ -261,6 +300,19 @@ export class ServedClients {
 async function closed({ handler, journal, workplace }: ServedClient): Promise<void> {
   journal.close();
   await Promise.allSettled([handler.close(), workplace.close()]);
+}
+
+const accessTokenForm = /^[\w-]+\.[\w-]+\.[\w-]+$/;
+
+/** Read before the token is confirmed, and used only afterwards. */
+function credentialIdIn(token: string): string | undefined {
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
+    const { credential_id: id } = claims as { credential_id?: unknown };
+    return typeof id === 'string' ? id : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 function refusalBy(error: unknown): Refusal {

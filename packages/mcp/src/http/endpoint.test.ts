@@ -128,23 +128,26 @@ describe('the endpoint', { concurrency: 4 }, () => {
     const without = await send(`${baton.url}/mcp`, undefined);
     assert.equal(without.status, 401);
     const challenge = without.headers.get('www-authenticate') ?? '';
-    const [, address = ''] = /^Bearer resource_metadata="([^"]+)"$/.exec(challenge) ?? [];
+    const [, address = ''] =
+      /^Bearer resource_metadata="([^"]+)", scope="control-plane:read control-plane:write"$/.exec(
+        challenge,
+      ) ?? [];
     const metadata = (await (await fetch(address)).json()) as Record<string, unknown>;
     assert.equal(metadata.resource, `${baton.url}/mcp`);
     assert.deepEqual(metadata.authorization_servers, [baton.connection.issuer]);
-    assert.match(await without.text(), /"error":"token_required","error_description":"Add a token: /);
+    assert.match(await without.text(), /"error":"token_required","error_description":"Sign in by browser /);
     const page = await fetch(String(metadata.resource_documentation), {
       headers: { accept: 'text/html,*/*' },
     });
     assert.deepEqual([page.status, page.headers.get('content-type')], [401, 'text/html; charset=utf-8']);
-    assert.match(await page.text(), /<p>Add a token: send the header/);
+    assert.match(await page.text(), /<p>Sign in by browser if/);
     assert.equal((await fetch(`${baton.url}/.well-known/oauth-protected-resource`)).status, 200);
     for (const wrong of ['none', `${agent.token}x`, 'a.b.c', 'x'.repeat(9000)]) {
       const refused = await send(`${baton.url}/mcp`, wrong);
       assert.equal(refused.status, 401);
       assert.match(refused.headers.get('www-authenticate') ?? '', /error="invalid_token"/);
       const text = await refused.text();
-      assert.match(text, /"error":"invalid_token","error_description":"Add a token: /);
+      assert.match(text, /"error":"invalid_token","error_description":"Sign in by browser /);
       assert.doesNotMatch(text, /xxx/);
     }
     assert.equal(
@@ -153,10 +156,10 @@ describe('the endpoint', { concurrency: 4 }, () => {
     );
   });
 
-  test('the response to a client without a token requires one, and explains that signing in is not offered', async () => {
+  test('a client without a token or an id of its own learns that it needs one; nothing is registered', async () => {
     const connecting = (options: StreamableHTTPClientTransportOptions) =>
       clientOfEra('2025').connect(new StreamableHTTPClientTransport(new URL(`${baton.url}/mcp`), options));
-    await assert.rejects(connecting({}), /Add a token: send the header/);
+    await assert.rejects(connecting({}), /Sign in by browser/);
     const authProvider: OAuthClientProvider = {
       redirectUrl: 'http://localhost:1/callback',
       clientMetadata: { client_name: 'tests', redirect_uris: ['http://localhost:1/callback'] },

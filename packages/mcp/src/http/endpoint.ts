@@ -8,7 +8,7 @@ import { readOffer } from '../offer.ts';
 import { announces } from '../server.ts';
 import { Bodies, messageIn } from './bodies.ts';
 import { type ClientBounds, clientBounds, type ServedClient, ServedClients } from './clients.ts';
-import { answer, metadataPath, refuse, refuseBody } from './refusals.ts';
+import { answer, metadataPath, refuse, refuseBody, scopes } from './refusals.ts';
 import { Turns } from './turns.ts';
 
 export interface McpEndpointOptions {
@@ -86,7 +86,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
       resource: `${base}/mcp`,
       authorization_servers: [options.issuer],
       bearer_methods_supported: ['header'],
-      scopes_supported: ['control-plane:read', 'control-plane:write'],
+      scopes_supported: scopes,
       resource_name: 'Baton',
       // A browser gets a page that explains how to add a token.
       resource_documentation: `${base}/mcp`,

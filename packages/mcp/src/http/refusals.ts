@@ -5,6 +5,9 @@ import { clientBounds, type Refusal } from './clients.ts';
 /** The metadata of the endpoint's authorization, for clients (RFC 9728). */
 export const metadataPath = '/.well-known/oauth-protected-resource';
 
+/** The scopes that a client needs to work on tasks. */
+export const scopes = ['control-plane:read', 'control-plane:write'];
+
 const refusals: Record<Refusal, { status: number; error: string }> = {
   invalid_token: { status: 401, error: 'invalid_token' },
   busy: { status: 429, error: 'too_many_requests' },
@@ -15,7 +18,7 @@ const refusals: Record<Refusal, { status: number; error: string }> = {
 /** Rejects a request. Without a valid token, the response explains how to add one; a browser gets a page. */
 export function refuse(res: ServerResponse, refusal: Refusal, base: string, isPresented: boolean): void {
   const { status, error } = refusals[refusal];
-  const challenge = `Bearer resource_metadata="${base}${metadataPath}/mcp"`;
+  const challenge = `Bearer resource_metadata="${base}${metadataPath}/mcp", scope="${scopes.join(' ')}"`;
   if (status !== 401) return answer(res, status, { error }, { 'retry-after': '1', ...kept(res.req) });
   const headers = {
     'www-authenticate': isPresented ? `${challenge}, error="${error}"` : challenge,
@@ -33,7 +36,7 @@ export function refuse(res: ServerResponse, refusal: Refusal, base: string, isPr
 }
 
 const addToken =
-  'Add a token: send the header "Authorization: Bearer TOKEN" with a personal access token of the agent. The configuration of your MCP client has a setting for headers. Browser sign-in is not available.';
+  'Sign in by browser if your MCP client offers it. Otherwise add a token: send the header "Authorization: Bearer TOKEN" with a personal access token of the agent. The configuration of your MCP client has a setting for headers.';
 
 const page = `<!doctype html>
 <html lang="en">
@@ -41,7 +44,7 @@ const page = `<!doctype html>
 <meta name="viewport" content="width=device-width">
 <title>Baton for agents that speak MCP</title>
 <h1>Baton for agents that speak MCP</h1>
-<p>This address is for MCP clients: add it to a client as an HTTP server, with a token.</p>
+<p>This address is for MCP clients: add it to a client as an HTTP server.</p>
 <p>${addToken.replaceAll('"', '&quot;')}</p>
 <p>docs/mcp.md in Baton's repository shows the configuration of each client, and docs/agents.md how to create an agent and its token.
 <code>baton mcp --config CLIENT</code> prints one for this machine.</p>

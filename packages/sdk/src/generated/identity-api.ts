@@ -2,6 +2,7 @@
 
 import type { CallOptions } from '../call.ts';
 import type {
+AgentConnectorList,
 Audience,
 AudienceChange,
 AuditRecordPage,
@@ -16,6 +17,8 @@ ClientExchange,
 ClientExchangeRequest,
 CreatedGroup,
 CreatedServiceAccount,
+DeviceAuthorization,
+DeviceAuthorizationRequest,
 DisabledPrincipal,
 EnabledPrincipal,
 ExternalIdentity,
@@ -52,6 +55,7 @@ NewGroup,
 NewGroupMember,
 NewIdentityProvider,
 NewInvitation,
+NewOauthClient,
 NewPlatformAccessToken,
 NewPrincipal,
 NewProvisioningSource,
@@ -60,7 +64,13 @@ NewRecoveryLink,
 NewServiceAccount,
 NewTenant,
 NewWorkloadRule,
+OauthClient,
+OauthClientList,
 OauthIntrospection,
+OauthRequest,
+OauthRequestDecided,
+OauthRequestDecision,
+OauthRequestQuery,
 OauthToken,
 OauthTokenQuery,
 OauthTokenRequest,
@@ -153,14 +163,37 @@ listRevocations(options?: CallOptions): Promise<RevocationList>;
 }
 
 export interface Oauth2Api {
-/** Explain that browser sign-in is not available to OAuth clients, and describe the alternative. `GET /oauth2/authorize` */
-explainAuthorization(options?: CallOptions): Promise<string>;
-/** Get an access token with client credentials (RFC 6749), for a platform access token (RFC 8693), or for a token of a workload (RFC 7523). Clients authenticate with client_secret_basic or client_secret_post; a token exchange and an assertion need no client authentication. `resource` (RFC 8707) may replace `audience`. Errors have the format of RFC 6749. `POST /oauth2/token` */
+/** Get an access token: with client credentials, by a grant of a person (RFC 6749, RFC 8628), for a platform access token (RFC 8693), or for a token of a workload (RFC 7523). Clients authenticate with client_secret_basic or client_secret_post; a token exchange and an assertion need no client authentication. Clients of people are public: they send their `client_id`. `resource` (RFC 8707) may replace `audience`. Errors have the format of RFC 6749. `POST /oauth2/token` */
 grant(body: OauthTokenRequest, options?: CallOptions): Promise<OauthToken>;
 /** Check whether an access token or a platform access token is valid (RFC 7662). A service account sees the tokens of its tenant for one of its audiences; for everything else the response is `{"active": false}`. `POST /oauth2/introspect` */
 introspect(body: OauthTokenQuery, options?: CallOptions): Promise<OauthIntrospection>;
-/** Revoke a platform access token (RFC 7009). An unknown token gets the same response. The holder of a token may revoke it; client credentials are validated if they are sent. An access token cannot be revoked by itself: it expires, or is revoked with the credential that it was exchanged for. `POST /oauth2/revoke` */
+/** Revoke a platform access token or a refresh token (RFC 7009). An unknown token gets the same response. The holder of a token may revoke it; a refresh token ends with its grant and all its access tokens; client credentials are validated if they are sent. An access token cannot be revoked by itself: it expires, or is revoked with the credential that it was exchanged for. `POST /oauth2/revoke` */
 revoke(body: OauthTokenQuery, options?: CallOptions): Promise<undefined>;
+/** Request access for an OAuth client by the browser of a person (RFC 6749, with PKCE). Redirects the browser to the page where the person signs in and decides, or back to the client with an error. An unknown client or redirect address gets a page instead. `GET /oauth2/authorize` */
+explainAuthorization(query?: {
+/** `code`. */
+response_type?: string;
+client_id?: string;
+redirect_uri?: string;
+scope?: string;
+state?: string;
+code_challenge?: string;
+/** `S256`. */
+code_challenge_method?: string;
+/** The address of a service (IAM_RESOURCES). */
+resource?: string;
+prompt?: string;
+}, options?: CallOptions): Promise<undefined>;
+/** Send the browser back to the OAuth client after the decision. Only in the browser that began the request, once. `GET /oauth2/resume` */
+resumeOauthAuthorization(query?: {
+decision?: string;
+}, options?: CallOptions): Promise<undefined>;
+/** The page where a person signs in and decides about an OAuth client. `GET /oauth2/interaction` */
+getOauthPage(options?: CallOptions): Promise<string>;
+/** The page where a person enters the code that a device shows (RFC 8628). `GET /oauth2/device` */
+getDevicePage(options?: CallOptions): Promise<string>;
+/** Request a code that a person enters in a browser on another machine (RFC 8628). `POST /oauth2/device-authorization` */
+authorizeDevice(body?: DeviceAuthorizationRequest, options?: CallOptions): Promise<DeviceAuthorization>;
 }
 
 export interface TenantsApi {
@@ -226,6 +259,12 @@ reason?: string;
 }, options?: CallOptions): Promise<undefined>;
 /** Make a one-time link by which a person adds a passkey; its secret is shown once. For somebody who lost their passkeys. Earlier links of the person are revoked. `POST /api/v1/tenants/{tenantId}/principals/{principalId}/recovery-links` */
 createRecoveryLink(tenantId: string, principalId: string, body?: NewRecoveryLink, options?: CallOptions): Promise<IssuedInvitation>;
+/** List the people who may connect OAuth clients as an agent: 100 at most. `GET /api/v1/tenants/{tenantId}/principals/{principalId}/connectors` */
+listAgentConnectors(tenantId: string, principalId: string, options?: CallOptions): Promise<AgentConnectorList>;
+/** Let a person connect OAuth clients as an agent. A repetition changes nothing. `PUT /api/v1/tenants/{tenantId}/principals/{principalId}/connectors/{personId}` */
+addAgentConnector(tenantId: string, principalId: string, personId: string, options?: CallOptions): Promise<undefined>;
+/** End the permission of a person to connect OAuth clients as an agent. The clients that the person has connected as the agent are disconnected. `DELETE /api/v1/tenants/{tenantId}/principals/{principalId}/connectors/{personId}` */
+removeAgentConnector(tenantId: string, principalId: string, personId: string, options?: CallOptions): Promise<undefined>;
 /** Link a principal to its subject at an identity provider. `POST /api/v1/tenants/{tenantId}/principals/{principalId}/external-identities` */
 linkExternalIdentity(tenantId: string, principalId: string, body: NewExternalIdentity, options?: CallOptions): Promise<ExternalIdentity>;
 /** Record that a person signed in. `POST /api/v1/tenants/{tenantId}/principals/{principalId}/authentication-contexts` */
@@ -408,6 +447,22 @@ read(body: InvitationRequest, options?: CallOptions): Promise<OpenInvitation>;
 getPasskeyOptions(body: InvitationRequest, options?: CallOptions): Promise<PasskeyOptions>;
 /** Accept a link by a new passkey, or by a sign-in through a provider of the tenant. Begins a browser session, whose secret is shown once. All of it is stored, or nothing is; of parallel acceptances of one link, one succeeds. `POST /api/v1/invitations:accept` */
 accept(body: InvitationAcceptance, options?: CallOptions): Promise<StartedBrowserSession>;
+}
+
+export interface OauthRequestsApi {
+/** Read what an OAuth client requests, as the person who decides about it. The person presents a browser session, which begins by a passkey. `POST /api/v1/oauth-requests:read` */
+read(body: OauthRequestQuery, options?: CallOptions): Promise<OauthRequest>;
+/** Allow or refuse what an OAuth client requests. To allow it, the sign-in must be recent, as for issuing a platform access token. The grant is then listed among the tokens of the person or agent. `POST /api/v1/oauth-requests:decide` */
+decide(body: OauthRequestDecision, options?: CallOptions): Promise<OauthRequestDecided>;
+}
+
+export interface OauthClientsApi {
+/** Register an OAuth client of the tenant. It is public, without a secret: PKCE protects its codes. Clients whose id is the address of their metadata document need no registration. `POST /api/v1/tenants/{tenantId}/oauth-clients` */
+register(tenantId: string, body: NewOauthClient, options?: CallOptions): Promise<OauthClient>;
+/** List the registered OAuth clients of the tenant: 100 at most. `GET /api/v1/tenants/{tenantId}/oauth-clients` */
+list(tenantId: string, options?: CallOptions): Promise<OauthClientList>;
+/** Delete a registered OAuth client. It can no longer request or refresh access; revoke its grants to end its access tokens at once. `DELETE /api/v1/tenants/{tenantId}/oauth-clients/{oauthClientId}` */
+delete(tenantId: string, oauthClientId: string, options?: CallOptions): Promise<undefined>;
 }
 
 export interface LegacyCredentialsApi {
@@ -597,6 +652,8 @@ readonly passkeys: PasskeysApi;
 readonly browserSessions: BrowserSessionsApi;
 readonly administrationTokens: AdministrationTokensApi;
 readonly invitations: InvitationsApi;
+readonly oauthRequests: OauthRequestsApi;
+readonly oauthClients: OauthClientsApi;
 readonly legacyCredentials: LegacyCredentialsApi;
 readonly provisioningSources: ProvisioningSourcesApi;
 readonly scim: ScimApi;

@@ -7,7 +7,6 @@ tokens.exchange POST /api/v1/tokens/exchange b
 platformAccessTokens.introspect POST /api/v1/platform-access-tokens:introspect b
 platformAccessTokens.revokeOwn POST /api/v1/platform-access-tokens:revoke-self b
 keys.getServerMetadata GET /.well-known/oauth-authorization-server
-oauth2.explainAuthorization GET /oauth2/authorize
 oauth2.grant POST /oauth2/token bf
 oauth2.introspect POST /oauth2/introspect bf
 oauth2.revoke POST /oauth2/revoke bf
@@ -92,6 +91,19 @@ invitations.revoke POST /api/v1/tenants/{tenantId}/invitations/{invitationId}:re
 invitations.read POST /api/v1/invitations:read b
 invitations.getPasskeyOptions POST /api/v1/invitations:registration-options b
 invitations.accept POST /api/v1/invitations:accept b
+oauth2.explainAuthorization GET /oauth2/authorize q
+oauth2.resumeOauthAuthorization GET /oauth2/resume q
+oauth2.getOauthPage GET /oauth2/interaction
+oauth2.getDevicePage GET /oauth2/device
+oauth2.authorizeDevice POST /oauth2/device-authorization bf
+oauthRequests.read POST /api/v1/oauth-requests:read b
+oauthRequests.decide POST /api/v1/oauth-requests:decide b
+oauthClients.register POST /api/v1/tenants/{tenantId}/oauth-clients ba
+oauthClients.list GET /api/v1/tenants/{tenantId}/oauth-clients a
+oauthClients.delete DELETE /api/v1/tenants/{tenantId}/oauth-clients/{oauthClientId} a
+principals.listAgentConnectors GET /api/v1/tenants/{tenantId}/principals/{principalId}/connectors a
+principals.addAgentConnector PUT /api/v1/tenants/{tenantId}/principals/{principalId}/connectors/{personId} a
+principals.removeAgentConnector DELETE /api/v1/tenants/{tenantId}/principals/{principalId}/connectors/{personId} a
 principals.linkExternalIdentity POST /api/v1/tenants/{tenantId}/principals/{principalId}/external-identities ba
 principals.recordAuthenticationContext POST /api/v1/tenants/{tenantId}/principals/{principalId}/authentication-contexts ba
 legacyCredentials.import POST /api/v1/tenants/{tenantId}/legacy-credentials:import ba

@@ -1,5 +1,15 @@
 // GENERATED from the OpenAPI documents by: npm run generate
 
+export type AgentConnector = {
+personId: Uuid;
+displayName: string;
+createdAt: Timestamp;
+};
+
+export type AgentConnectorList = {
+items: AgentConnector[];
+};
+
 export type Audience = {
 id: Uuid;
 tenant_id: Uuid;
@@ -51,12 +61,18 @@ source: "bootstrap";
 
 export type AuthorizationServerMetadata = {
 issuer: string;
-/** Explains that browser sign-in is not available. */
 authorization_endpoint: string;
+device_authorization_endpoint: string;
 token_endpoint: string;
 jwks_uri: string;
-/** None. */
 response_types_supported: string[];
+response_modes_supported: string[];
+/** Of clients of people; an audience may allow further ones. */
+scopes_supported: string[];
+code_challenge_methods_supported: string[];
+/** RFC 9207. */
+authorization_response_iss_parameter_supported: boolean;
+client_id_metadata_document_supported: boolean;
 grant_types_supported: string[];
 token_endpoint_auth_methods_supported: string[];
 introspection_endpoint: string;
@@ -160,6 +176,23 @@ export type CreatedServiceAccount = {
 principalId: Uuid;
 clientId: string;
 clientSecret: string;
+};
+
+export type DeviceAuthorization = {
+device_code: string;
+user_code: string;
+verification_uri: string;
+verification_uri_complete: string;
+/** Seconds. */
+expires_in: number;
+/** Seconds between two polls. */
+interval: number;
+};
+
+export type DeviceAuthorizationRequest = {
+client_id?: string;
+scope?: string;
+resource?: string;
 };
 
 export type DisabledPrincipal = {
@@ -680,6 +713,12 @@ message?: string;
 expiresInSeconds?: number;
 };
 
+export type NewOauthClient = {
+name: string;
+/** Compared character by character; on the loopback address the port may differ (RFC 8252, section 7.3). */
+redirectUris: string[];
+};
+
 export type NewPasskeyCredential = {
 id: string;
 rawId: string;
@@ -768,6 +807,20 @@ signingKey: boolean;
 detail: "unavailable";
 };
 
+export type OauthClient = {
+id: Uuid;
+tenantId: Uuid;
+/** The `client_id` of its requests. It has no secret. */
+clientId: string;
+name: string;
+redirectUris: string[];
+createdAt: Timestamp;
+};
+
+export type OauthClientList = {
+items: OauthClient[];
+};
+
 export type OauthError = {
 error: string;
 /** The page that describes the code, if the operator has set its address. */
@@ -796,6 +849,72 @@ principal_type?: string;
 credential_id?: string;
 };
 
+export type OauthRequest = {
+/** Who requests access. */
+client: {
+id: string;
+/** As the client names itself. */
+name: string;
+/** `document`: only the host of its id is proven, by its metadata document. */
+kind: "baton" | "registered" | "document";
+/** The host of its metadata document. */
+host: string | null;
+/** Where the browser is sent; null for a device. */
+redirectHost: string | null;
+};
+/** Where the code was requested; null for a browser. */
+device: {
+address: string;
+userAgent: string;
+requestedAt: Timestamp;
+} | null;
+tenant: {
+id: Uuid;
+name: string;
+};
+person: {
+id: Uuid;
+name: string;
+};
+/** The agents as which the person may connect the client. */
+agents: Array<{
+id: Uuid;
+name: string;
+}>;
+audience: string;
+scopes: string[];
+/** Whether the sign-in is recent enough to allow the request; otherwise sign in again. */
+isRecent: boolean;
+};
+
+export type OauthRequestDecided = {
+/** Open it in the same browser; null for a device. */
+redirectTo: string | null;
+};
+
+export type OauthRequestDecision = {
+/** The secret of a browser session: `iam_ses_…`. */
+token: string;
+/** The authorization request, from the address of the page; or `userCode`. */
+request?: string;
+/** The code that a device shows; or `request`. */
+userCode?: string;
+decision: "allow" | "deny";
+/** The agent as which the client acts, one of `agents`; absent, the person. */
+principalId?: Uuid;
+/** Fewer than the requested ones; absent, all of `scopes`. */
+scopes?: string[];
+};
+
+export type OauthRequestQuery = {
+/** The secret of a browser session: `iam_ses_…`. */
+token: string;
+/** The authorization request, from the address of the page; or `userCode`. */
+request?: string;
+/** The code that a device shows; or `request`. */
+userCode?: string;
+};
+
 export type OauthToken = {
 access_token: string;
 /** Of a token exchange. */
@@ -804,6 +923,8 @@ token_type: "Bearer";
 /** Seconds. */
 expires_in: number;
 scope: string;
+/** Of a grant of a person: replaces the one that was sent, which must not be used again. */
+refresh_token?: string;
 };
 
 export type OauthTokenQuery = {
@@ -814,7 +935,7 @@ client_secret?: string;
 };
 
 export type OauthTokenRequest = {
-/** client_credentials, urn:ietf:params:oauth:grant-type:token-exchange (RFC 8693) or urn:ietf:params:oauth:grant-type:jwt-bearer (RFC 7523). */
+/** client_credentials, authorization_code, refresh_token, urn:ietf:params:oauth:grant-type:token-exchange (RFC 8693), urn:ietf:params:oauth:grant-type:jwt-bearer (RFC 7523) or urn:ietf:params:oauth:grant-type:device_code (RFC 8628). */
 grant_type: string;
 client_id?: string;
 client_secret?: string;
@@ -834,6 +955,13 @@ subject_token?: string;
 subject_token_type?: string;
 /** urn:ietf:params:oauth:token-type:access_token */
 requested_token_type?: string;
+/** An authorization code. */
+code?: string;
+/** RFC 7636. */
+code_verifier?: string;
+redirect_uri?: string;
+refresh_token?: string;
+device_code?: string;
 /** Not supported. */
 actor_token?: string;
 };
@@ -929,7 +1057,7 @@ id: Uuid;
 tenantId: Uuid;
 principalId: Uuid;
 name: string;
-kind: "platform_access_token" | "legacy_control_plane_api_key";
+kind: "platform_access_token" | "legacy_control_plane_api_key" | "oauth_grant";
 publicPrefix: string;
 audiences: string[];
 scopeCeiling: string[];

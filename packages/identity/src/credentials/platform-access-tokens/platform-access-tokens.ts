@@ -127,8 +127,12 @@ export async function revokePlatformAccessToken(
   if (!isKnown) fail('credential_not_found');
 }
 
-/** Checks that the principal may get a token, and returns the sign-in that the token is based on. */
-async function requireSignIn(
+/**
+ * Checks that the principal may get a token, and returns the sign-in that the token is based on. Locks the principal.
+ * @throws Refusal `principal_not_found`, `principal_not_active`, `principal_kind_not_allowed`,
+ * `authentication_context_required`, `authentication_context_expired`
+ */
+export async function requireSignIn(
   { db, settings }: Context,
   tenantId: string,
   principalId: string,

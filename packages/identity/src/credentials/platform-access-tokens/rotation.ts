@@ -40,7 +40,8 @@ export async function rotatePlatformAccessToken(
   const replay = await replayOf(db, tenantId, idempotencyKey, fingerprint);
   if (replay !== undefined) return replay;
 
-  if (former === undefined) fail('credential_not_found');
+  // A grant to an OAuth client has no secret that could be replaced.
+  if (former === undefined || former.kind === 'oauth_grant') fail('credential_not_found');
   if (former.revoked_at !== null || former.is_expired) fail('credential_not_active');
   await refuseClosedTenant(db, tenantId);
   if (principal === undefined) fail('principal_not_found');

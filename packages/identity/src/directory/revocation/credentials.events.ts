@@ -2,7 +2,11 @@ import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/http/service';
 import { Uuid } from '@baton/values/wire';
 
-export const CredentialKind = z.enum(['platform_access_token', 'legacy_control_plane_api_key']);
+export const CredentialKind = z.enum([
+  'platform_access_token',
+  'legacy_control_plane_api_key',
+  'oauth_grant',
+]);
 
 export const credentialRevoked = defineEvent(
   'credential.revoked',

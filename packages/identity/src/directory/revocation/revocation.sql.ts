@@ -58,6 +58,18 @@ export function hasTokens(principalId: string, generation: number) {
       where principal_id = ${principalId} and generation = ${generation} and revoked_at is null) as has_more`;
 }
 
+/**
+ * The grants of OAuth clients that a person has connected as an agent. Their number per person is bounded by
+ * IAM_OAUTH_GRANTS_PER_PERSON_MAX.
+ */
+export function updateRevokedGrantsBy(personId: string, reason: string) {
+  return sql<RevokedRow>`
+    update platform_access_tokens set revoked_at = now(), revoke_reason = ${reason}
+    where id in (select credential_id from oauth_grants where granted_by = ${personId})
+      and principal_id <> ${personId} and revoked_at is null
+    returning id, tenant_id, principal_id, public_prefix, kind, audiences`;
+}
+
 /** From here on, the principal's existing tokens are refused. */
 export function updateTokenGeneration(principalId: string) {
   return sql`update principals set token_generation = token_generation + 1 where id = ${principalId}`;

@@ -9,6 +9,7 @@ import {
   hasTokens,
   type RevokedBatch,
   type RevokedRow,
+  updateRevokedGrantsBy,
   updateRevokedToken,
   updateRevokedTokens,
   updateTokenGeneration,
@@ -35,7 +36,8 @@ export async function revokeToken(context: Context, order: RevocationOrder): Pro
 /**
  * Revokes all of a principal's tokens, in whichever tenant they were issued, including expired ones. The first 100 are
  * revoked by this transaction, whose duration doesn't depend on their number; the others are refused from its commit
- * on, and a job revokes them in batches. Call it with the exclusive lock of the principal.
+ * on, and a job revokes them in batches. Grants by which a person has connected clients as an agent end, too. Call it
+ * with the exclusive lock of the principal.
  * @returns their number
  */
 export async function revokeTokensOfPrincipal(
@@ -43,6 +45,8 @@ export async function revokeTokensOfPrincipal(
   { tenantId, principalId, reason }: { tenantId: string; principalId: string; reason: string },
 ): Promise<number> {
   const { db } = context;
+  for (const row of await db.rows(updateRevokedGrantsBy(principalId, reason)))
+    recordRevocation(context, row, reason);
   const { generation, count } = (await db.row(countTokens(principalId))) ?? { generation: 0, count: 0 };
   if (count === 0) return 0;
   const batch = { principalId, generation, reason, rowsMax: firstBatchMax };

@@ -3,8 +3,9 @@ import type { SigningAlgorithm } from '../../directory/audiences/audience.ts';
 import { auditDraft } from '../../records/audit.ts';
 import { isScope, sortedSet } from '../../service/fields.ts';
 import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
 import { type Grant, signAccessToken } from './access-token.ts';
-import type { CredentialRow } from './credential.ts';
+import type { CredentialRow, TokenRow } from './credential.ts';
 import type {
   ClientExchange,
   ClientExchangeRequest,
@@ -16,6 +17,7 @@ import {
   type Presented,
   presentClient,
   presentToken,
+  refuseCredential,
   refuseRequest,
   resolveCredential,
   usedBy,
@@ -34,7 +36,7 @@ export async function exchangePlatformAccessToken(
   context: Context,
   { token: secret, audience, scopes }: TokenExchangeRequest,
 ): Promise<TokenExchange> {
-  const { settings, signingKeys, presentedTokens } = context;
+  const { signingKeys, presentedTokens } = context;
   const presented = presentToken(context, secret, 'platform_access_tokens.exchange');
   signingKeys.current();
   const { token } = presented;
@@ -44,13 +46,47 @@ export async function exchangePlatformAccessToken(
     token && presentedTokens.call({ ...token, audience }),
   );
 
+  return issueToken(context, presented, row, audience, scopes);
+}
+
+/**
+ * Issues an access token of a grant to an OAuth client. The caller has checked the code or the refresh token.
+ * @throws Refusal `invalid_token`, `audience_not_allowed`, `scope_not_allowed`, `unavailable`
+ */
+export async function exchangeGrant(
+  context: Context,
+  { publicPrefix, audience, scopes }: { publicPrefix: string; audience: string; scopes: readonly string[] },
+): Promise<TokenExchange> {
+  context.signingKeys.current();
+  const presented: Presented = {
+    kind: 'pat',
+    action: 'platform_access_tokens.exchange',
+    secret: '',
+    publicName: undefined,
+    reasonPrefix: `oauth:${publicPrefix}`,
+    writesDenials: 'by ledger',
+  };
+  const row = await context.presentedTokens.call({ kind: 'oauth_grant', publicPrefix, audience });
+  if (row === undefined) return fail('invalid_token', {}, { reason: 'unknown grant' });
+  if (row.refusal !== null) return refuseCredential(context, presented, row, row.refusal);
+  return issueToken(context, presented, row, audience, scopes);
+}
+
+async function issueToken(
+  context: Context,
+  presented: Presented,
+  row: TokenRow,
+  audience: string,
+  scopes: readonly string[],
+): Promise<TokenExchange> {
+  const { settings } = context;
   // A token can't prove a membership, so it never gets privileged scopes.
   const grantable = grantableScopes(row, audience, scopes, (scope) => settings.privilegedScopes.has(scope));
   if (typeof grantable === 'string')
     return refuseRequest(context, presented, row, grantable, `audience:${audience}`);
 
   const scopeCeiling = sortedSet(grantable);
-  const scope = scopes.length === 0 ? scopeCeiling : scopes;
+  const scope = scopes.length === 0 ? scopeCeiling : [...scopes];
   const sessionId = randomUUID();
   const grant = {
     audience,

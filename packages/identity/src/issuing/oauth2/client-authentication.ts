@@ -34,6 +34,8 @@ export function findClient({ headers }: Context, form: ClientForm): PresentedCli
   if (typeof authorization !== 'string') {
     const { client_id: clientId = '', client_secret: clientSecret = '' } = form;
     if (clientSecret === '') return undefined;
+    // That of a client of people, which has no secret, may be longer.
+    if (clientId.length > clientIdLengthMax) refuseForm('the client_id is too long');
     return clientId === '' ? refuseClient() : { clientId, clientSecret };
   }
   if (form.client_id !== undefined || form.client_secret !== undefined)

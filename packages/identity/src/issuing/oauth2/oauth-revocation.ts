@@ -3,7 +3,7 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { revokeOwnPlatformAccessToken } from '../introspection/presented-tokens.ts';
 import { authenticateClient, findClient, requireForm } from './client-authentication.ts';
-import type { OauthTokenQuery } from './oauth-token.ts';
+import { type OauthTokenQuery, refreshTokenPrefix } from './oauth-token.ts';
 
 /**
  * Checks the request before its transaction. The holder of a token may revoke it, so client authentication is optional;
@@ -20,11 +20,12 @@ export async function admitRevocation(context: Context, form: OauthTokenQuery): 
 }
 
 /**
- * Revokes a platform access token (RFC 7009). An unknown or revoked token gets the same response, so a caller can't
+ * Revokes a platform access token, or the grant of a refresh token (RFC 7009). An unknown or revoked token gets the same response, so a caller can't
  * find out which tokens exist.
  * @throws Refusal `rate_limited`
  */
 export async function revokeOauthToken(context: Context, { token }: OauthTokenQuery): Promise<undefined> {
+  if (token.startsWith(refreshTokenPrefix)) return void (await context.revokeRefreshToken(context, token));
   try {
     await revokeOwnPlatformAccessToken(context, token, 'logout');
   } catch (error) {

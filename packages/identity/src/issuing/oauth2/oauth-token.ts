@@ -18,6 +18,11 @@ const nameLengthMax = 200;
 export const tokenExchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange';
 /** RFC 7523, section 2.1. */
 export const assertionGrant = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
+export const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
+/** Those that a person has allowed. */
+export const providerGrants: readonly string[] = ['authorization_code', 'refresh_token', deviceGrant];
+/** So that a leaked one is recognized. */
+export const refreshTokenPrefix = 'iam_ref_';
 export const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token';
 
 /** The authentication of a client that doesn't use Basic credentials. */
@@ -35,8 +40,11 @@ export const OauthTokenRequest = z
     grant_type: z
       .string()
       .max(nameLengthMax)
-      .describe(`client_credentials, ${tokenExchangeGrant} (RFC 8693) or ${assertionGrant} (RFC 7523).`),
+      .describe(
+        `client_credentials, authorization_code, refresh_token, ${tokenExchangeGrant} (RFC 8693), ${assertionGrant} (RFC 7523) or ${deviceGrant} (RFC 8628).`,
+      ),
     ...clientFields,
+    client_id: z.string().max(addressLengthMax).optional(),
     audience: z.string().max(audienceLengthMax).optional().describe('Or `resource`.'),
     resource: z
       .string()
@@ -62,6 +70,11 @@ export const OauthTokenRequest = z
     subject_token: PresentedSecret.optional().describe('A platform access token, or an imported key.'),
     subject_token_type: z.string().max(nameLengthMax).optional().describe(accessTokenType),
     requested_token_type: z.string().max(nameLengthMax).optional().describe(accessTokenType),
+    code: z.string().max(nameLengthMax).optional().describe('An authorization code.'),
+    code_verifier: z.string().max(nameLengthMax).optional().describe('RFC 7636.'),
+    redirect_uri: z.string().max(addressLengthMax).optional(),
+    refresh_token: z.string().max(nameLengthMax).optional(),
+    device_code: z.string().max(nameLengthMax).optional(),
     actor_token: z.string().max(presentedSecretLengthMax).optional().describe('Not supported.'),
   })
   .meta({ id: 'OauthTokenRequest' });
@@ -74,6 +87,10 @@ export const OauthToken = z
     token_type: z.literal('Bearer'),
     expires_in: z.int().describe('Seconds.'),
     scope: z.string(),
+    refresh_token: z
+      .string()
+      .optional()
+      .describe('Of a grant of a person: replaces the one that was sent, which must not be used again.'),
   })
   .meta({ id: 'OauthToken' });
 export type OauthToken = z.infer<typeof OauthToken>;
@@ -120,10 +137,18 @@ export type OauthIntrospection = z.infer<typeof OauthIntrospection>;
 export const AuthorizationServerMetadata = z
   .strictObject({
     issuer: z.string(),
-    authorization_endpoint: z.string().describe('Explains that browser sign-in is not available.'),
+    authorization_endpoint: z.string(),
+    device_authorization_endpoint: z.string(),
     token_endpoint: z.string(),
     jwks_uri: z.string(),
-    response_types_supported: z.array(z.string()).describe('None.'),
+    response_types_supported: z.array(z.string()),
+    response_modes_supported: z.array(z.string()),
+    scopes_supported: z
+      .array(z.string())
+      .describe('Of clients of people; an audience may allow further ones.'),
+    code_challenge_methods_supported: z.array(z.string()),
+    authorization_response_iss_parameter_supported: z.boolean().describe('RFC 9207.'),
+    client_id_metadata_document_supported: z.boolean(),
     grant_types_supported: z.array(z.string()),
     token_endpoint_auth_methods_supported: z.array(z.string()),
     introspection_endpoint: z.string(),

@@ -7,6 +7,12 @@ const names: Readonly<Record<string, string>> = {
   invalid_token: 'invalid_request',
   // RFC 7521, section 4.1.1.
   invalid_assertion: 'invalid_grant',
+  invalid_grant: 'invalid_grant',
+  authorization_pending: 'authorization_pending',
+  slow_down: 'slow_down',
+  expired_token: 'expired_token',
+  access_denied: 'access_denied',
+  too_many_device_codes: 'slow_down',
   unsupported_grant_type: 'unsupported_grant_type',
   unsupported_token_type: 'unsupported_token_type',
   audience_not_allowed: 'invalid_target',

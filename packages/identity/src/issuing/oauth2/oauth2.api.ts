@@ -1,4 +1,3 @@
-import { z } from 'zod';
 import { reply } from '@baton/kernel/http/service';
 import { credentialRevoked } from '../../directory/revocation/credentials.events.ts';
 import { endpoint } from '../context.ts';
@@ -12,7 +11,7 @@ import {
   OauthTokenRequest,
 } from './oauth-token.ts';
 import { grantOauthToken } from './oauth2.ts';
-import { describeServer, metadataPath, noBrowserSignIn } from './server-metadata.ts';
+import { describeServer, metadataPath } from './server-metadata.ts';
 
 const clientExample = {
   client_id: 'iam_sa_0123456789abcdefghijklmn',
@@ -34,18 +33,6 @@ export const metadata = endpoint({
     reply(200, describeServer(settings), { 'cache-control': 'public, max-age=60' }),
 });
 
-export const authorize = endpoint({
-  id: 'explainAuthorization',
-  method: 'GET',
-  path: '/oauth2/authorize',
-  root: true,
-  auth: 'none',
-  summary: 'Explain that browser sign-in is not available to OAuth clients, and describe the alternative.',
-  looseQuery: true,
-  returns: { 200: z.string().meta({ contentMediaType: 'text/plain' }) },
-  handle: () => reply(200, noBrowserSignIn, { 'content-type': 'text/plain; charset=utf-8' }),
-});
-
 export const token = endpoint({
   id: 'grantOauthToken',
   method: 'POST',
@@ -53,22 +40,29 @@ export const token = endpoint({
   root: true,
   auth: 'presented',
   summary:
-    'Get an access token with client credentials (RFC 6749), for a platform access token (RFC 8693), or for a token of a workload (RFC 7523).',
+    'Get an access token: with client credentials, by a grant of a person (RFC 6749, RFC 8628), for a platform access token (RFC 8693), or for a token of a workload (RFC 7523).',
   description:
-    'Clients authenticate with client_secret_basic or client_secret_post; a token exchange and an assertion need no client authentication. `resource` (RFC 8707) may replace `audience`. Errors have the format of RFC 6749.',
+    'Clients authenticate with client_secret_basic or client_secret_post; a token exchange and an assertion need no client authentication. Clients of people are public: they send their `client_id`. `resource` (RFC 8707) may replace `audience`. Errors have the format of RFC 6749.',
   body: OauthTokenRequest,
   form: true,
   returns: { 200: OauthToken },
-  secrets: ['access_token'],
+  secrets: ['access_token', 'refresh_token'],
   errors: [
     'unsupported_grant_type',
     'invalid_client',
     'invalid_token',
     'invalid_assertion',
+    'invalid_grant',
+    'authorization_pending',
+    'slow_down',
+    'expired_token',
+    'access_denied',
     'audience_not_allowed',
     'scope_not_allowed',
     'rate_limited',
   ],
+  // Of a grant whose code or refresh token is used again.
+  emits: [credentialRevoked],
   transaction: 'none',
   example: {
     grant_type: 'client_credentials',
@@ -104,9 +98,10 @@ export const revoke = endpoint({
   path: '/oauth2/revoke',
   root: true,
   auth: 'presented',
-  summary: 'Revoke a platform access token (RFC 7009). An unknown token gets the same response.',
+  summary:
+    'Revoke a platform access token or a refresh token (RFC 7009). An unknown token gets the same response.',
   description:
-    'The holder of a token may revoke it; client credentials are validated if they are sent. An access token cannot be revoked by itself: it expires, or is revoked with the credential that it was exchanged for.',
+    'The holder of a token may revoke it; a refresh token ends with its grant and all its access tokens; client credentials are validated if they are sent. An access token cannot be revoked by itself: it expires, or is revoked with the credential that it was exchanged for.',
   body: OauthTokenQuery,
   form: true,
   returns: { 200: null },
@@ -120,4 +115,4 @@ export const revoke = endpoint({
   handle: ({ body }, context) => revokeOauthToken(context, body),
 });
 
-export const oauth2Api = [metadata, authorize, token, introspect, revoke];
+export const oauth2Api = [metadata, token, introspect, revoke];

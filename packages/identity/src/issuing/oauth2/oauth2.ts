@@ -16,6 +16,7 @@ import {
   assertionGrant,
   type OauthToken,
   type OauthTokenRequest,
+  providerGrants,
   tokenExchangeGrant,
 } from './oauth-token.ts';
 
@@ -37,7 +38,14 @@ function grantToken(context: Context, form: OauthTokenRequest): Promise<OauthTok
   if (form.grant_type === 'client_credentials') return grantClientCredentials(context, form);
   if (form.grant_type === tokenExchangeGrant) return grantTokenExchange(context, form);
   if (form.grant_type === assertionGrant) return grantAssertion(context, form);
+  if (providerGrants.includes(form.grant_type)) return context.grantByProvider(context, fieldsOf(form));
   return fail('unsupported_grant_type');
+}
+
+/** Without client authentication: clients of people are public. */
+function fieldsOf({ client_secret: secret, ...form }: OauthTokenRequest): Record<string, string> {
+  if (secret !== undefined) refuseForm('clients of people have no secret');
+  return Object.fromEntries(Object.entries(form).filter(([, value]) => value !== undefined));
 }
 
 async function grantClientCredentials(context: Context, form: OauthTokenRequest): Promise<OauthToken> {

@@ -1,21 +1,34 @@
 import type { Settings } from '../settings.ts';
-import { type AuthorizationServerMetadata, assertionGrant, tokenExchangeGrant } from './oauth-token.ts';
+import {
+  type AuthorizationServerMetadata,
+  assertionGrant,
+  providerGrants,
+  tokenExchangeGrant,
+} from './oauth-token.ts';
 
 export const metadataPath = '/.well-known/oauth-authorization-server';
 
 const secretMethods = ['client_secret_basic', 'client_secret_post'];
 
 /** The metadata for OAuth clients (RFC 8414). It lists only supported features. */
-export function describeServer({ issuer }: Pick<Settings, 'issuer'>): AuthorizationServerMetadata {
+export function describeServer({
+  issuer,
+  IAM_OAUTH_DEFAULT_SCOPES: scopes,
+}: Pick<Settings, 'issuer' | 'IAM_OAUTH_DEFAULT_SCOPES'>): AuthorizationServerMetadata {
   return {
     issuer,
-    // Clients that get a token by client credentials require it too.
     authorization_endpoint: `${issuer}/oauth2/authorize`,
     token_endpoint: `${issuer}/oauth2/token`,
     jwks_uri: `${issuer}/.well-known/jwks.json`,
-    response_types_supported: [],
-    grant_types_supported: ['client_credentials', tokenExchangeGrant, assertionGrant],
-    // A token exchange needs no client in addition to the token, nor does an assertion.
+    device_authorization_endpoint: `${issuer}/oauth2/device-authorization`,
+    response_types_supported: ['code'],
+    response_modes_supported: ['query'],
+    scopes_supported: [...scopes],
+    code_challenge_methods_supported: ['S256'],
+    authorization_response_iss_parameter_supported: true,
+    client_id_metadata_document_supported: true,
+    grant_types_supported: ['client_credentials', tokenExchangeGrant, assertionGrant, ...providerGrants],
+    // Clients of people are public; a token exchange needs no client in addition to the token, nor does an assertion.
     token_endpoint_auth_methods_supported: [...secretMethods, 'none'],
     introspection_endpoint: `${issuer}/oauth2/introspect`,
     introspection_endpoint_auth_methods_supported: secretMethods,
@@ -24,12 +37,6 @@ export function describeServer({ issuer }: Pick<Settings, 'issuer'>): Authorizat
     service_documentation: `${issuer}/docs`,
   };
 }
-
-/** Used by people who sign in through a browser that their client opened. */
-export const noBrowserSignIn =
-  'Baton does not offer sign-in by browser to clients yet. Give your client a platform access token instead: ' +
-  'an administrator issues one (see "Platform access tokens" in the documentation), and the client sends it as ' +
-  '"Authorization: Bearer <token>".\n';
 
 const ownPaths = /^\/(api\/v1|scim|oauth2|\.well-known|docs|openapi\.json)(\/|$)/;
 

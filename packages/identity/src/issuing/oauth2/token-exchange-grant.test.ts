@@ -115,7 +115,7 @@ test('refusals have the codes of RFC 8693, and all that is wrong with the subjec
     [{ audience: '', resource: `https://other.example/${'x'.repeat(200)}` }, 'invalid_target'],
     [{ audience: 'other' }, 'invalid_target'],
     [{ scope: adminScope }, 'invalid_scope'],
-    [{ grant_type: 'authorization_code' }, 'unsupported_grant_type'],
+    [{ grant_type: 'password' }, 'unsupported_grant_type'],
   ] as const) {
     const { status, body, headers } = await ask({ audience, ...form });
     assert.deepEqual([status, body], [400, { error }], JSON.stringify(form));

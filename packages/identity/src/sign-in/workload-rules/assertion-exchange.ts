@@ -27,11 +27,10 @@ const connectionsShare = 0.25;
  * The exchange of assertions by workload rules (see docs/reference/workload-identity.md#exchange). Everything that is
  * wrong with an assertion has one response.
  */
-export function createAssertionExchange({
-  settings,
-  providerKeys,
-  outbound,
-}: Pick<Context, 'settings' | 'providerKeys' | 'outbound'>): AssertionExchange {
+export function createAssertionExchange(
+  tools: Pick<Context, 'settings' | 'providerKeys' | 'outbound' | 'authorizationServer'>,
+): AssertionExchange {
+  const { settings } = tools;
   const limit = new ConcurrencyLimit('assertions', {
     queuedMax: 500,
     waitMsMax: 5000,
@@ -39,7 +38,7 @@ export function createAssertionExchange({
   });
   return (context, presented) => {
     const inTurns = poolInTurns(context.pool, limit, '');
-    const own: Context = { ...context, settings, providerKeys, outbound, pool: inTurns, db: inTurns };
+    const own: Context = { ...context, ...tools, pool: inTurns, db: inTurns };
     // Counted by address only, as sign-ins are: nobody can stop the pipelines of others.
     return limitFailures(context, undefined, () => exchangeAssertion(own, presented));
   };

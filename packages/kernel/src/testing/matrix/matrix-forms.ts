@@ -35,9 +35,12 @@ export const formCases: readonly MatrixCase[] = [
     name: 'an unknown query parameter is ignored where a standard wants it',
     applies: ({ looseQuery }) => looseQuery !== false,
     async run(matrix, endpoint) {
-      const request = { ...sampleRequest(endpoint, matrix.adapter), query: `?zebra=${canary}&zebra=%00` };
-      const { status, text } = await sendAs(matrix, endpoint, 'allowed', request);
-      assert.notEqual(status, matrix.adapter.rulesOf(endpoint).invalid.status, text);
+      const request = sampleRequest(endpoint, matrix.adapter);
+      const loose = { ...request, query: `?zebra=${canary}&zebra=%00` };
+      const { status, text } = await sendAs(matrix, endpoint, 'allowed', loose);
+      if (status !== matrix.adapter.rulesOf(endpoint).invalid.status) return;
+      // The endpoint requires other parameters: their absence is refused, nothing else.
+      assert.equal((await sendAs(matrix, endpoint, 'allowed', request)).text, text);
     },
   },
   {

@@ -1,0 +1,110 @@
+import { closeSync, openSync, rmSync, statSync } from 'node:fs';
+import type { Credential } from '@baton/sdk';
+import { invocation } from '../../../../bin/invocation.mjs';
+import type { CliConfig } from '../config.ts';
+import { exitCodes } from '../error-text.ts';
+import { PlainError } from '../plain-error.ts';
+import { type ProfileGrant, profilesFile, readProfiles, writeProfiles } from '../profiles.ts';
+import {
+  clientId,
+  type GrantedTokens,
+  OauthFailure,
+  postForm,
+  requestTokens,
+} from './authorization-server.ts';
+
+const lockWaitMs = 50;
+const lockWaitMsMax = 20_000;
+/** A lock that a killed command left. */
+const lockAgeMsMax = 30_000;
+const usedUntilMs = 30_000;
+
+export function grantOf(tokenEndpoint: string, tokens: GrantedTokens): ProfileGrant {
+  return {
+    tokenEndpoint,
+    refreshToken: tokens.refreshToken,
+    accessToken: tokens.accessToken,
+    expiresAtMs: Date.now() + tokens.expiresInSeconds * 1000,
+  };
+}
+
+/**
+ * The credential of a profile that was signed in by browser. Commands share its access token. One of them at a time
+ * refreshes it, because a refresh token that is used twice ends the sign-in.
+ */
+export function credentialOfGrant(name: string, config: CliConfig): Credential {
+  return {
+    async accessToken() {
+      const grant = usable(name, config) ?? (await withLock(config, () => refresh(name, config)));
+      const expiresIn = Math.max(0, Math.floor((grant.expiresAtMs - Date.now()) / 1000));
+      return { accessToken: grant.accessToken, expiresIn };
+    },
+  };
+}
+
+/** Ends a sign-in at the server. @returns whether the server has confirmed it */
+export async function revokeGrant({ tokenEndpoint, refreshToken }: ProfileGrant): Promise<boolean> {
+  const address = tokenEndpoint.replace(/\/token$/, '/revoke');
+  return postForm(address, { token: refreshToken, client_id: clientId }).then(
+    () => true,
+    () => false,
+  );
+}
+
+function usable(name: string, config: CliConfig): ProfileGrant | undefined {
+  const grant = readProfiles(config).profiles[name]?.grant;
+  return grant !== undefined && grant.expiresAtMs - usedUntilMs > Date.now() ? grant : undefined;
+}
+
+async function refresh(name: string, config: CliConfig): Promise<ProfileGrant> {
+  // Another command may have refreshed it while this one waited.
+  const fresh = usable(name, config);
+  if (fresh !== undefined) return fresh;
+  const { current, profiles } = readProfiles(config);
+  const profile = profiles[name];
+  if (profile?.grant === undefined) throw signedOut(name);
+  const { tokenEndpoint, refreshToken } = profile.grant;
+  try {
+    const form = { grant_type: 'refresh_token', refresh_token: refreshToken };
+    const grant = grantOf(tokenEndpoint, await requestTokens(tokenEndpoint, form));
+    writeProfiles(config, { current, profiles: { ...profiles, [name]: { ...profile, grant } } });
+    return grant;
+  } catch (error) {
+    if (error instanceof OauthFailure && error.code === 'invalid_grant') throw signedOut(name);
+    throw error;
+  }
+}
+
+function signedOut(name: string): PlainError {
+  return new PlainError(`The sign-in of the profile ${name} has ended. Run ${invocation()} login again.`, {
+    exitCode: exitCodes.notSignedIn,
+  });
+}
+
+/** Runs alone among the commands of this user. */
+async function withLock<Value>(config: CliConfig, work: () => Promise<Value>): Promise<Value> {
+  const path = `${profilesFile(config)}.lock`;
+  const endsMs = performance.now() + lockWaitMsMax;
+  while (!takeLock(path)) {
+    if (performance.now() > endsMs)
+      throw new PlainError(`Another command holds ${path}. Delete the file if none is running.`);
+    await new Promise((done) => setTimeout(done, lockWaitMs));
+  }
+  try {
+    return await work();
+  } finally {
+    rmSync(path, { force: true });
+  }
+}
+
+function takeLock(path: string): boolean {
+  try {
+    closeSync(openSync(path, 'wx', 0o600));
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+    const ageMs = Date.now() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? Date.now());
+    if (ageMs > lockAgeMsMax) rmSync(path, { force: true });
+    return false;
+  }
+}

@@ -1,0 +1,208 @@
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { startIdentity, type TestIdentity, testSigningKey } from '../../testing/identity.ts';
+import { made, makeAudience, makeTenant, readScope, writeScope } from '../../testing/objects.ts';
+import {
+  authorize,
+  begin,
+  connect,
+  makePkce,
+  oauthSettings,
+  read,
+  refresh,
+  requestOf,
+} from '../oauth/testing/browser.ts';
+import { makePerson, type Person } from '../passkeys/testing/people.ts';
+import { documentBounds } from './metadata-documents.ts';
+
+// Needs a process of its own: it trusts another certificate authority.
+
+const skip = spawnSync('openssl', ['version']).error === undefined ? false : 'openssl is not installed';
+
+let identity: TestIdentity;
+let tenantId: string;
+let person: Person;
+let server: Server;
+let origin: string;
+let folder: string;
+let fetched: string[] = [];
+const documents = new Map<
+  string,
+  (id: string) => { status?: number; headers?: Record<string, string>; body: string }
+>();
+
+before(async () => {
+  if (skip !== false) return console.warn(`SKIPPED: ${skip}`);
+  folder = mkdtempSync(join(tmpdir(), 'baton-documents-'));
+  const [key, certificate] = [join(folder, 'key.pem'), join(folder, 'certificate.pem')];
+  const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-keyout', key];
+  const names = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'];
+  const { status } = spawnSync('openssl', [
+    'req',
+    '-x509',
+    '-nodes',
+    '-days',
+    '2',
+    ...kind,
+    '-out',
+    certificate,
+    ...names,
+  ]);
+  assert.equal(status, 0);
+  const pem = readFileSync(certificate, 'utf8');
+  setDefaultCACertificates([...getCACertificates('default'), pem]);
+  server = createServer({ key: readFileSync(key), cert: pem }, (req, res) => {
+    const path = req.url ?? '';
+    fetched.push(path);
+    const {
+      status = 200,
+      headers = {},
+      body,
+    } = documents.get(path)?.(`${origin}${path}`) ?? { status: 404, body: '' };
+    res.writeHead(status, { 'content-type': 'application/json', ...headers });
+    res.end(body);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const host = `localhost:${(server.address() as AddressInfo).port}`;
+  origin = `https://${host}`;
+  identity = await startIdentity({
+    IAM_SIGNING_PRIVATE_KEY: testSigningKey(),
+    IAM_OUTBOUND_ALLOWED_HOSTS: JSON.stringify([host]),
+    IAM_TRUSTED_PROXIES: '["127.0.0.1/32"]',
+    ...oauthSettings,
+  });
+  tenantId = await makeTenant(identity);
+  await makeAudience(identity, tenantId, 'control-plane', [readScope, writeScope]);
+  person = await makePerson(identity, tenantId);
+});
+after(async () => {
+  server?.closeAllConnections();
+  server?.close();
+  await identity?.close();
+  if (folder !== undefined) rmSync(folder, { recursive: true });
+});
+
+const callback = 'http://127.0.0.1:33418/';
+
+/** Publishes a document. @returns the id of its client */
+function publish(
+  path: string,
+  more: object = {},
+  answer: { status?: number; headers?: Record<string, string> } = {},
+): string {
+  documents.set(path, (id) => ({
+    ...answer,
+    body: JSON.stringify({
+      client_id: id,
+      client_name: 'Editor <b>',
+      redirect_uris: [callback, 'https://editor.example/redirect'],
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'none',
+      ...more,
+    }),
+  }));
+  return `${origin}${path}`;
+}
+
+const attempt = (client_id: string, more: object = {}) =>
+  authorize(identity, { ...requestOf(makePkce()), client_id, redirect_uri: callback, ...more });
+
+describe('a client with a metadata document', { skip }, () => {
+  test('connects like any other, on any port of the loopback address, and its document is fetched once', async () => {
+    const clientId = publish('/editor.json');
+    fetched = [];
+    const { request } = await begin(
+      identity,
+      requestOf(makePkce(), { client_id: clientId, redirect_uri: callback }),
+    );
+    const { client } = await made(read(identity, person, { request }));
+    assert.deepEqual(client, {
+      id: clientId,
+      name: 'Editor <b>',
+      kind: 'document',
+      host: new URL(origin).host,
+      redirectHost: '127.0.0.1:33418',
+    });
+    const granted = await connect(identity, person, {
+      client_id: clientId,
+      redirect_uri: 'http://127.0.0.1:4000/',
+    });
+    assert.equal((await refresh(identity, granted.refresh_token, { client_id: clientId })).status, 200);
+    assert.deepEqual(fetched, ['/editor.json']);
+    const [grant] = await made(
+      identity.get(`/tenants/${tenantId}/platform-access-tokens?principalId=${person.principalId}`),
+    );
+    assert.equal(grant.name, 'Editor <b>');
+  });
+
+  for (const [name, path, more, answer] of [
+    ['of another id', '/other.json', { client_id: 'https://localhost/x' }, {}],
+    ['with a secret', '/secret.json', { client_secret: 'x' }, {}],
+    [
+      'with a shared secret as its method',
+      '/method.json',
+      { token_endpoint_auth_method: 'client_secret_post' },
+      {},
+    ],
+    ['with a key', '/key.json', { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [] } }, {}],
+    [
+      'of another redirect address',
+      '/redirect.json',
+      { redirect_uris: ['https://editor.example/redirect'] },
+      {},
+    ],
+    ['with a script as redirect address', '/script.json', { redirect_uris: ['javascript:alert(1)'] }, {}],
+    ['that is missing', '/missing.json', {}, { status: 404 }],
+    ['behind a redirect', '/moved.json', {}, { status: 302, headers: { location: '/editor.json' } }],
+    ['that is too long', '/long.json', { client_uri: `https://x/${'x'.repeat(9000)}` }, {}],
+  ] as const)
+    test(`is refused ${name}`, async () => {
+      const { status, location } = await attempt(publish(path, more, answer));
+      assert.deepEqual([status, location], [400, undefined]);
+    });
+
+  test('is refused without https, and inside the network', async () => {
+    for (const id of [
+      'http://localhost/client.json',
+      `https://127.0.0.1:${new URL(origin).port}/editor.json`,
+      'https://10.0.0.1/client.json',
+      'https://[::1]/client.json',
+      'https://169.254.169.254/latest/meta-data',
+    ]) {
+      fetched = [];
+      const { status, location, body } = await attempt(id);
+      assert.deepEqual([status, location], [400, undefined], id);
+      assert.deepEqual(fetched, []);
+      assert.ok(!/not_public|unreachable|refused/i.test(body), body);
+    }
+  });
+
+  test('has documents fetched for one address a limited number of times; others are not affected', async () => {
+    const from = (address: string, path: string) => {
+      const given = new URLSearchParams({
+        ...requestOf(makePkce()),
+        client_id: publish(path),
+        redirect_uri: callback,
+      });
+      return fetch(`${identity.url}/oauth2/authorize?${given}`, {
+        redirect: 'manual',
+        headers: { 'x-forwarded-for': address },
+      });
+    };
+    for (let count = 0; count < documentBounds.ofAddressMax; count += 1)
+      assert.equal((await from('198.51.100.1', `/many-${count}.json`)).status, 303);
+    assert.equal((await from('198.51.100.1', '/one-more.json')).status, 400);
+    assert.equal((await from('198.51.100.1', '/many-0.json')).status, 303);
+    assert.equal((await from('198.51.100.2', '/one-more.json')).status, 303);
+  });
+});

@@ -1,0 +1,69 @@
+import { clientOfAddress } from '@baton/kernel/listener/counted-address';
+import { type OutboundClient, OutboundError } from '@baton/kernel/outbound/outbound';
+
+/** Client ID metadata documents: a client is described by a document at its id (see docs/reference/oauth.md#clients). */
+
+/** Documents that strangers can have fetched, per address and minute, and at the same time. */
+export const documentBounds = { ofAddressMax: 20, windowMs: 60_000, addressesMax: 10_000, runningMax: 20 };
+const timeoutMs = 4000;
+
+export interface DocumentFetch {
+  /** Whether another document may be fetched for this address now. */
+  isAllowed(address: string): boolean;
+  /** In the form of `fetch`, for the library. */
+  fetch(url: string | URL | Request): Promise<Response>;
+}
+
+/** Fetches under the outbound rules: https, public addresses only, no redirects, one deadline, bounded bytes. */
+export function createDocumentFetch(outbound: OutboundClient): DocumentFetch {
+  const windows = new Map<string, { count: number; endsMs: number }>();
+  let running = 0;
+  return {
+    isAllowed(address) {
+      const nowMs = performance.now();
+      for (const [oldest, { endsMs }] of windows) {
+        if (endsMs > nowMs && windows.size < documentBounds.addressesMax) break;
+        windows.delete(oldest);
+      }
+      const key = clientOfAddress(address);
+      const window = windows.get(key) ?? { count: 0, endsMs: nowMs + documentBounds.windowMs };
+      window.count += 1;
+      windows.set(key, window);
+      return window.count <= documentBounds.ofAddressMax && running < documentBounds.runningMax;
+    },
+    async fetch(url) {
+      running += 1;
+      try {
+        const document = await outbound.readJson(
+          url instanceof Request ? url.url : String(url),
+          AbortSignal.timeout(timeoutMs),
+        );
+        return Response.json(withApplicationType(document));
+      } catch (error) {
+        // The address is of the client's choice: it must not learn what is behind it.
+        if (error instanceof OutboundError)
+          throw new Error('the document could not be read', { cause: error });
+        throw error;
+      } finally {
+        running -= 1;
+      }
+    },
+  };
+}
+
+/**
+ * Clients on people's machines seldom declare that they are native, and listen on any port of the loopback address (RFC
+ * 8252, section 7.3).
+ */
+function withApplicationType(document: unknown): unknown {
+  if (typeof document !== 'object' || document === null || 'application_type' in document) return document;
+  const { redirect_uris: uris } = document as { redirect_uris?: unknown };
+  const isNative = Array.isArray(uris) && uris.some((uri) => typeof uri === 'string' && isOfThisMachine(uri));
+  return isNative ? { ...document, application_type: 'native' } : document;
+}
+
+function isOfThisMachine(uri: string): boolean {
+  const url = URL.parse(uri);
+  if (url === null || url.protocol === 'https:') return false;
+  return url.protocol !== 'http:' || ['127.0.0.1', '[::1]', 'localhost'].includes(url.hostname);
+}

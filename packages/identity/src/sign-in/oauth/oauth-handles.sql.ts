@@ -1,0 +1,131 @@
+import { sql } from '@baton/kernel/database/sql';
+
+/** The models of the provider library that have rows. */
+export type HandleKind = 'AuthorizationCode' | 'RefreshToken' | 'DeviceCode';
+
+export interface HandleRow {
+  payload: Record<string, unknown>;
+  consumed_seconds: number | null;
+}
+
+export function findHandle(kind: HandleKind, handleHash: string) {
+  return sql<HandleRow>`
+    select payload, floor(extract(epoch from consumed_at))::float8 as consumed_seconds
+    from oauth_handles where kind = ${kind} and handle_hash = ${handleHash}`;
+}
+
+export function insertHandle(made: {
+  kind: HandleKind;
+  handleHash: string;
+  credentialId: string;
+  payload: object;
+  lifetimeSeconds: number;
+}) {
+  return sql`
+    insert into oauth_handles (kind, handle_hash, credential_id, payload, expires_at)
+    values (${made.kind}, ${made.handleHash}, ${made.credentialId}, ${JSON.stringify(made.payload)}::jsonb,
+      now() + make_interval(secs => ${made.lifetimeSeconds}))`;
+}
+
+/** No row if the requester, or all together, have too many pending codes. */
+export function insertDeviceCode(made: {
+  handleHash: string;
+  userCodeHash: string;
+  requestedBy: string;
+  payload: object;
+  lifetimeSeconds: number;
+  pendingOfOneMax: number;
+  pendingMax: number;
+}) {
+  return sql<{ inserted: boolean }>`
+    insert into oauth_handles (kind, handle_hash, user_code_hash, requested_by, payload, expires_at)
+    select 'DeviceCode', ${made.handleHash}, ${made.userCodeHash}, ${made.requestedBy}, ${JSON.stringify(made.payload)}::jsonb,
+      now() + make_interval(secs => ${made.lifetimeSeconds})
+    where (select count(*) from (
+        select 1 from oauth_handles
+        where kind = 'DeviceCode' and requested_by = ${made.requestedBy} and expires_at > now()
+        limit ${made.pendingOfOneMax}) as own) < ${made.pendingOfOneMax}
+      and (select count(*) from (
+        select 1 from oauth_handles
+        where kind = 'DeviceCode' and requested_by is not null and expires_at > now()
+        limit ${made.pendingMax}) as every_one) < ${made.pendingMax}
+    on conflict do nothing
+    returning true as inserted`;
+}
+
+/** No row if it was consumed before, in whichever process. */
+export function updateConsumed(kind: HandleKind, handleHash: string) {
+  return sql<{ consumed: boolean }>`
+    update oauth_handles set consumed_at = now()
+    where kind = ${kind} and handle_hash = ${handleHash} and consumed_at is null
+    returning true as consumed`;
+}
+
+/** Deletes the oldest used refresh tokens of a grant: they are stored to recognize a copy that is used again. */
+export function deleteOldRefreshTokens(credentialId: string, keptMax: number) {
+  return sql`
+    delete from oauth_handles where kind = 'RefreshToken' and handle_hash in (
+      select handle_hash from oauth_handles
+      where credential_id = ${credentialId} and kind = 'RefreshToken' and consumed_at is not null
+      order by created_at desc offset ${keptMax})`;
+}
+
+export function deleteHandle(kind: HandleKind, handleHash: string) {
+  return sql`delete from oauth_handles where kind = ${kind} and handle_hash = ${handleHash}`;
+}
+
+export function deleteHandlesOf(kind: HandleKind, credentialId: string) {
+  return sql`delete from oauth_handles where credential_id = ${credentialId} and kind = ${kind}`;
+}
+
+export interface DeviceCodeRow {
+  payload: Record<string, unknown>;
+  created_at: string;
+  expires_at: string;
+}
+
+/** A code that nobody has decided yet. */
+export function findPendingDeviceCode(userCodeHash: string) {
+  return sql<DeviceCodeRow>`
+    select payload, created_at, expires_at from oauth_handles
+    where kind = 'DeviceCode' and user_code_hash = ${userCodeHash} and requested_by is not null
+      and expires_at > now()`;
+}
+
+/** No row if it was decided before. */
+export function updateDecidedDeviceCode(userCodeHash: string, credentialId: string | null, decided: object) {
+  return sql<{ decided: boolean }>`
+    update oauth_handles
+    set payload = payload || ${JSON.stringify(decided)}::jsonb, credential_id = ${credentialId}, requested_by = null
+    where kind = 'DeviceCode' and user_code_hash = ${userCodeHash} and requested_by is not null
+      and expires_at > now()
+    returning true as decided`;
+}
+
+/** Records a poll. @returns whether the former one was too recent */
+export function updatePolled(handleHash: string, intervalSeconds: number) {
+  return sql<{ is_early: boolean }>`
+    with former as materialized (
+      select handle_hash, polled_at from oauth_handles
+      where kind = 'DeviceCode' and handle_hash = ${handleHash} for no key update
+    )
+    update oauth_handles h set polled_at = now() from former
+    where h.kind = 'DeviceCode' and h.handle_hash = former.handle_hash
+    returning coalesce(former.polled_at > now() - make_interval(secs => ${intervalSeconds}), false) as is_early`;
+}
+
+/** The grant of a refresh token that its holder revokes. */
+export function findGrantOfRefreshToken(handleHash: string) {
+  return sql<{ credential_id: string; tenant_id: string; principal_id: string }>`
+    select c.id as credential_id, c.tenant_id, c.principal_id
+    from oauth_handles h join platform_access_tokens c on c.id = h.credential_id
+    where h.kind = 'RefreshToken' and h.handle_hash = ${handleHash}`;
+}
+
+export function deleteExpiredHandles(keptSeconds: number, rowsMax: number) {
+  return sql<{ kind: string }>`
+    delete from oauth_handles where (kind, handle_hash) in (
+      select kind, handle_hash from oauth_handles
+      where expires_at < now() - make_interval(secs => ${keptSeconds}) order by expires_at limit ${rowsMax})
+    returning kind`;
+}

@@ -1,0 +1,63 @@
+import { createCipheriv, createDecipheriv, hkdfSync, type KeyObject, randomBytes } from 'node:crypto';
+import type { Context } from '../context.ts';
+
+/**
+ * Authorization requests have no row: they are sealed into the hands of the browser, so that strangers can begin any
+ * number of them (see docs/reference/oauth.md#requests). The keys are derived from the signing key, which every process
+ * has and the database doesn't.
+ */
+
+type WithKeys = Pick<Context, 'signingKeys'>;
+
+/** A text for one purpose is not accepted for another. */
+type Purpose = 'request' | 'decision';
+
+const algorithm = 'aes-256-gcm';
+const [ivBytes, tagBytes] = [12, 16];
+const info = 'authorization requests of Baton';
+/** Above a request whose every parameter has its maximum length, in base64url. */
+export const sealedLengthMax = 12_000;
+
+const sealKeys = new WeakMap<KeyObject, Buffer>();
+
+export function seal({ signingKeys }: WithKeys, purpose: Purpose, content: object): string {
+  const [key] = signingKeys.sharedKeys();
+  const iv = randomBytes(ivBytes);
+  const cipher = createCipheriv(algorithm, sealKeyOf(key as KeyObject), iv).setAAD(Buffer.from(purpose));
+  const sealed = Buffer.concat([cipher.update(JSON.stringify(content)), cipher.final()]);
+  return Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64url');
+}
+
+/** @returns undefined for a text that no process of ours has sealed for this purpose */
+export function unseal<Content>(
+  { signingKeys }: WithKeys,
+  purpose: Purpose,
+  text: string,
+): Content | undefined {
+  const bytes = Buffer.from(text, 'base64url');
+  if (text.length > sealedLengthMax || bytes.length <= ivBytes + tagBytes) return undefined;
+  for (const key of signingKeys.sharedKeys()) {
+    const decipher = createDecipheriv(algorithm, sealKeyOf(key), bytes.subarray(0, ivBytes))
+      .setAAD(Buffer.from(purpose))
+      .setAuthTag(bytes.subarray(ivBytes, ivBytes + tagBytes));
+    const opened = [decipher.update(bytes.subarray(ivBytes + tagBytes))];
+    try {
+      opened.push(decipher.final());
+    } catch {
+      // Sealed with another key.
+      continue;
+    }
+    return JSON.parse(Buffer.concat(opened).toString()) as Content;
+  }
+  return undefined;
+}
+
+function sealKeyOf(key: KeyObject): Buffer {
+  let sealKey = sealKeys.get(key);
+  if (sealKey === undefined) {
+    const secret = key.export({ type: 'pkcs8', format: 'der' });
+    sealKey = Buffer.from(hkdfSync('sha256', secret, '', info, 32));
+    sealKeys.set(key, sealKey);
+  }
+  return sealKey;
+}
