@@ -932,6 +932,24 @@ create table identity_administrations (
 );
 CREATE INDEX identity_administrations_by_expiry ON public.identity_administrations USING btree (expires_at);
 
+create table invitation_mails (
+  id uuid not null,
+  tenant_id uuid not null,
+  principal_id uuid not null,
+  invited_by text not null,
+  key_id text not null,
+  sealed bytea not null,
+  created_at timestamp(3) with time zone default now() not null,
+  expires_at timestamp(3) with time zone not null,
+  constraint invitation_mails_pkey PRIMARY KEY (id),
+  constraint invitation_mails_tenant_id_principal_id_key UNIQUE (tenant_id, principal_id),
+  constraint invitation_mails_invited_by_check CHECK ((length(invited_by) <= 500)),
+  constraint invitation_mails_sealed_check CHECK ((octet_length(sealed) <= 1000)),
+  constraint invitation_mails_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES principals(id),
+  constraint invitation_mails_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX invitation_mails_expiry ON public.invitation_mails USING btree (expires_at);
+
 create table journal_epoch (
   singleton boolean default true not null,
   position_offset bigint default 0 not null,

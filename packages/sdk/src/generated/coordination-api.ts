@@ -394,7 +394,7 @@ cursor?: string;
 claim(ref: string, body: ClaimRequest, options?: CallOptions): Promise<Claim>;
 /** Start an attempt to execute a claimed task. Needs tasks.claim. `POST /api/v1/tasks/{ref}:start-run` */
 startRun(ref: string, body: RunRequest, options?: CallOptions): Promise<Run>;
-/** Read the usage of all attempts at a task: tokens, and money by currency. With `includeDescendants`, also that of its subtasks and spawned tasks. Needs tasks.read. `GET /api/v1/tasks/{ref}/usage` */
+/** Read the usage of all attempts at a task: tokens, and costs by currency. With `includeDescendants`, includes the usage of its subtasks and spawned tasks. Needs tasks.read. `GET /api/v1/tasks/{ref}/usage` */
 getUsage(ref: string, query?: {
 includeDescendants?: boolean;
 }, options?: CallOptions): Promise<Usage>;
@@ -413,7 +413,7 @@ cursor?: string;
 getComment(ref: string, id: string, options?: CallOptions): Promise<TaskComment>;
 /** Replace the text of your own comment. An identical text changes nothing. Needs tasks.write. `PATCH /api/v1/tasks/{ref}/comments/{id}` */
 updateComment(ref: string, id: string, body: TaskCommentChange, options: CallOptions & Matched): Promise<TaskComment>;
-/** List the texts that edits of a comment replaced, oldest first. Needs tasks.read. `GET /api/v1/tasks/{ref}/comments/{id}/revisions` */
+/** List the earlier texts of a comment, oldest first. Needs tasks.read. `GET /api/v1/tasks/{ref}/comments/{id}/revisions` */
 listCommentRevisions(ref: string, id: string, query?: {
 /** The maximum number of items. */
 limit?: number;
@@ -433,7 +433,7 @@ deleteRelation(ref: string, id: string, options?: CallOptions): Promise<undefine
 export interface SessionsApi {
 /** Open a session: the lease under which a harness claims tasks. Needs sessions.open. `POST /api/v1/sessions` */
 open(body: SessionRequest, options?: CallOptions): Promise<Session>;
-/** List sessions, newest first. A person whose bindings show `members` only sees their own sessions, and sessions whose claims (at most 1,000) and registered agent are all in visible workspaces. Needs sessions.manage. `GET /api/v1/sessions` */
+/** List sessions, newest first. A person with the visibility `members` sees only their own sessions, and sessions whose claims (at most 1,000) and registered agent are all in visible workspaces. Needs sessions.manage. `GET /api/v1/sessions` */
 list(query?: {
 status?: string;
 principalId?: Uuid;
@@ -446,12 +446,12 @@ cursor?: string;
 get(id: string, options?: CallOptions): Promise<Session>;
 /** Extend the lease of a session. For its owner, or with `sessions.manage`. Send a heartbeat every third of the lease. Without `ttlSeconds`, it is renewed for its original length. A lease found expired is recorded, its claims are released, and the response is `session_expired`. Needs sessions.open or sessions.manage. `POST /api/v1/sessions/{id}:heartbeat` */
 heartbeat(id: string, body?: SessionHeartbeat, options?: CallOptions): Promise<Session>;
-/** Close a session and release its claims. For its owner, or with `sessions.manage`. Closing a closed session changes nothing. Needs sessions.open or sessions.manage. `POST /api/v1/sessions/{id}:close` */
+/** Close a session and release its claims. For its owner, or with `sessions.manage`. Closing a closed session has no effect. Needs sessions.open or sessions.manage. `POST /api/v1/sessions/{id}:close` */
 close(id: string, body?: SessionClose, options?: CallOptions): Promise<Session>;
 }
 
 export interface HarnessApi {
-/** Read the caller's claims, runs and journal cursor after a restart. A running run without a live claim among `activeClaims` is orphaned: end it with `:fail` and the reason `restart_recovery`. `GET /api/v1/harness/context` */
+/** Read the caller's claims, runs and journal cursor, for example after a restart. A running run without a live claim among `activeClaims` is orphaned: end it with `:fail` and the reason `restart_recovery`. `GET /api/v1/harness/context` */
 getContext(query?: {
 sessionId?: Uuid;
 }, options?: CallOptions): Promise<HarnessContext>;
@@ -474,7 +474,7 @@ limit?: number;
 /** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<TaskPage, Task>;
-/** Claim the next available tasks: assigned to the caller first, then by priority and age. Tasks assigned to the caller are claimed first, then unassigned ones; those of others only with includeAssigned. Concurrent callers never wait for each other and never claim the same task. Children of one parent are spaced one second apart, so that one parent can't fill the queue. The list is empty when no task is available. Needs tasks.claim. `POST /api/v1/work:claim-next` */
+/** Claim the next available tasks: assigned to the caller first, then by priority and age. Tasks assigned to the caller are claimed first, then unassigned ones, and those of others only with includeAssigned. Concurrent callers never wait for each other and never claim the same task. Children of one parent are spaced one second apart, so that one parent can't fill the queue. The list is empty when no task is available. Needs tasks.claim. `POST /api/v1/work:claim-next` */
 claimNext(body: ClaimNextRequest, options?: CallOptions): Promise<NextWork>;
 }
 
@@ -509,7 +509,7 @@ claimId?: Uuid;
 principalId?: Uuid;
 agentKey?: string;
 status?: string;
-/** With `true`, only running ones without progress for longer than the `progressTimeoutSeconds` of their task type. */
+/** With `true`, only running runs without progress for longer than the `progressTimeoutSeconds` of their task type. */
 stalled?: boolean;
 /** The maximum number of items. */
 limit?: number;
@@ -520,11 +520,11 @@ cursor?: string;
 get(id: string, options?: CallOptions): Promise<Run>;
 /** End a run as succeeded, and complete its task. With `completeTask` false, the task stays claimed. Requires the live claim of the run. Needs tasks.claim. `POST /api/v1/runs/{id}:succeed` */
 succeed(id: string, body?: RunSuccess, options?: CallOptions): Promise<SucceededRun>;
-/** End a run as failed. For its principal, or with `claims.manage`. It requires no live claim and doesn't change the claim. If its claim is the last one of the task, the failure counts: the task is paused as `execution.retry` of its type declares, and for at least `retryAfterSeconds`. After the last attempt, it moves to a blocked status. To return a task without counting a failure, cancel the run. Needs tasks.claim or claims.manage. `POST /api/v1/runs/{id}:fail` */
+/** End a run as failed. For its principal, or with `claims.manage`. It requires no live claim and doesn't change the claim. If its claim is the task's latest, the failure counts: the task is paused as its type's `execution.retry` specifies, for at least `retryAfterSeconds`. After the last attempt, the task moves to a blocked status. To return a task without counting a failure, cancel the run. Needs tasks.claim or claims.manage. `POST /api/v1/runs/{id}:fail` */
 fail(id: string, body?: RunFailure, options?: CallOptions): Promise<Run>;
 /** End a run as cancelled. For its principal, or with `claims.manage`. It requires no live claim and doesn't change the claim or the task. Needs tasks.claim or claims.manage. `POST /api/v1/runs/{id}:cancel` */
 cancel(id: string, body?: RunCancellation, options?: CallOptions): Promise<Run>;
-/** Save a checkpoint of a run, for its next executor. Requires the live claim of the run. `seq` counts from 1 without gaps. Needs tasks.claim. `POST /api/v1/runs/{id}/checkpoints` */
+/** Save a checkpoint of a run for the next executor. Requires the live claim of the run. `seq` counts from 1 without gaps. Needs tasks.claim. `POST /api/v1/runs/{id}/checkpoints` */
 createCheckpoint(id: string, body: CheckpointRequest, options?: CallOptions): Promise<Checkpoint>;
 /** List the checkpoints of a run, oldest first. Without `limit` and `cursor`, returns the whole list, up to 10,000 entries and 4 MiB, and a cursor for the rest. Needs tasks.read or tasks.claim. `GET /api/v1/runs/{id}/checkpoints` */
 listCheckpoints(id: string, query?: {
@@ -542,15 +542,15 @@ limit?: number;
 /** The `nextCursor` of the previous page. */
 cursor?: string;
 }, options?: CallOptions): Paged<RunActionPage, RunAction>;
-/** Finish a started action. Requires the live claim of the run. Metadata and usage are added to those of the action. Needs tasks.claim. `POST /api/v1/runs/{id}/actions/{aid}:finish` */
+/** Finish a started action. Requires the live claim of the run. Metadata and usage are added to the action's own. Needs tasks.claim. `POST /api/v1/runs/{id}/actions/{aid}:finish` */
 finishAction(id: string, aid: string, body: RunActionResult, options?: CallOptions): Promise<RunAction>;
-/** Read everything that the executor of a run, or its successor, needs to know. With the newest 50 artifacts, pending approvals, child handles and checkpoints (of all attempts at the task, up to 1 MiB), and the open control messages. Read the journal from `eventCursor` on for later changes. Needs tasks.read. `GET /api/v1/runs/{id}/context` */
+/** Read the full context of a run, for its executor or its successor. Includes the newest 50 artifacts, pending approvals, child handles and checkpoints (of all attempts at the task, up to 1 MiB), and the open control messages. Read the journal from `eventCursor` on for later changes. Needs tasks.read. `GET /api/v1/runs/{id}/context` */
 getContext(id: string, options?: CallOptions): Promise<RunContext>;
 /** Suspend a run and release its task. Requires the live claim of the run. To continue, claim the task again and start a new run; a suspended run can't be resumed. Needs tasks.claim. `POST /api/v1/runs/{id}:suspend` */
 suspend(id: string, body?: RunSuspension, options?: CallOptions): Promise<SuspendedRun>;
-/** Hand a run over: save a last checkpoint and release its task. Requires the live claim of the run. An Idempotency-Key is recommended. Needs tasks.claim. `POST /api/v1/runs/{id}:handoff` */
+/** Hand over a run: save a last checkpoint and release its task. Requires the live claim of the run. An Idempotency-Key is recommended. Needs tasks.claim. `POST /api/v1/runs/{id}:handoff` */
 handOff(id: string, body: RunHandoff, options?: CallOptions): Promise<HandedOffRun>;
-/** Read the configuration of a run. The newest version by default. Runs older than manifests have none. Needs tasks.read. `GET /api/v1/runs/{id}/harness-manifest` */
+/** Read the configuration of a run. The newest version by default. Runs that started before manifests were introduced have none. Needs tasks.read. `GET /api/v1/runs/{id}/harness-manifest` */
 getHarnessManifest(id: string, query?: {
 version?: number;
 }, options?: CallOptions): Promise<HarnessManifest>;
@@ -561,11 +561,11 @@ limit?: number;
 /** The `nextCursor` of the previous page. */
 cursor?: string;
 }, options?: CallOptions): Paged<HarnessManifestPage, HarnessManifest>;
-/** Compile the manifest of a run again, with the declarations of its harness. Requires the live claim of the run. Omitted sections are unchanged. From the first compilation on, `projectPolicy` contains the policy of the projects above the task. 201 for a new version, 200 if nothing changed. Unknown fields are ignored. An Idempotency-Key is recommended. Needs tasks.claim. `POST /api/v1/runs/{id}/harness-manifest:compile` */
+/** Compile the manifest of a run again, with the declarations of its harness. Requires the live claim of the run. Omitted sections are unchanged. From the first compilation on, `projectPolicy` contains the policy of the projects above the task. Returns 201 for a new version, 200 if nothing changed. Unknown fields are ignored. An Idempotency-Key is recommended. Needs tasks.claim. `POST /api/v1/runs/{id}/harness-manifest:compile` */
 compileHarnessManifest(id: string, body: ManifestCompilation, options?: CallOptions): Promise<HarnessManifest>;
 /** Add a remark to the manifest of a run. Requires the live claim of the run. The remarks of one version are limited to 256 KiB in total. Needs tasks.claim. `POST /api/v1/runs/{id}/harness-manifest/ephemeral` */
 addManifestRemark(id: string, body: ManifestRemarkRequest, options?: CallOptions): Promise<ManifestRemark>;
-/** Send a control message to a running run. For its principal, or with `claims.manage`. Its executor processes queue, steer, redirect and request_cancel in their order; force_cancel ends the run immediately, and every run below it: those that it launched, and with `claims.manage` also those whose tasks are only related by `spawned_by`. The worker ends those that are locked. Needs claims.manage or tasks.claim. `POST /api/v1/runs/{id}/control-messages` */
+/** Send a control message to a running run. For its principal, or with `claims.manage`. Its executor handles `queue`, `steer`, `redirect` and `request_cancel` messages in order; `force_cancel` ends the run immediately, and every run below it: those that it launched, and with `claims.manage` also those whose tasks are only related by `spawned_by`. The worker ends those that are locked. Needs claims.manage or tasks.claim. `POST /api/v1/runs/{id}/control-messages` */
 sendControlMessage(id: string, body: NewControlMessage, options?: CallOptions): Promise<ControlMessageResult>;
 /** List the control messages of a run, oldest first. The cursor of the last page can be reused to read later messages. Needs tasks.read. `GET /api/v1/runs/{id}/control-messages` */
 listControlMessages(id: string, query?: {
@@ -576,11 +576,11 @@ cursor?: string;
 }, options?: CallOptions): Paged<ControlMessagePage, ControlMessage>;
 /** Acknowledge the next control message of a run. For the principal of the run, under its live claim. Needs tasks.claim. `POST /api/v1/runs/{id}/control-messages/{messageId}:acknowledge` */
 acknowledgeControlMessage(id: string, messageId: string, body: ControlMessageAcknowledgement, options?: CallOptions): Promise<ControlMessageResult>;
-/** Request that a running run stop by itself. For its principal, or with `claims.manage`. Repeating the call changes nothing. Needs claims.manage or tasks.claim. `POST /api/v1/runs/{id}:request-cancel` */
+/** Request that a running run stop by itself. For its principal, or with `claims.manage`. Repeating the call has no effect. Needs claims.manage or tasks.claim. `POST /api/v1/runs/{id}:request-cancel` */
 requestCancel(id: string, body?: RunCancelRequest, options?: CallOptions): Promise<Run>;
 /** Launch a child of a run: a task, and a handle to track it. For the principal of the run, under its live claim. A correlation id that the run has already used returns its child. Omitted rights of the grant are inherited; none can be added. A task with 1,000 relations accepts no more: `invalid_relation`. Needs tasks.claim. `POST /api/v1/runs/{id}/child-handles` */
 launchChild(id: string, body: NewChild, options?: CallOptions): Promise<LaunchedChild>;
-/** List the children that a run launched, oldest first. With `active`, those that are pending, running or suspended; with false, the others. Needs tasks.read. `GET /api/v1/runs/{id}/child-handles` */
+/** List the children that a run launched, oldest first. With `active` true, lists only pending, running and suspended children; with false, only the others. Needs tasks.read. `GET /api/v1/runs/{id}/child-handles` */
 listChildHandles(id: string, query?: {
 active?: boolean;
 /** The maximum number of items. */
@@ -588,14 +588,14 @@ limit?: number;
 /** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<ChildHandlePage, ChildHandle>;
-/** Revoke a launch of a run. The same as POST /child-handles/{id}:revoke, for a handle of this run. Needs tasks.claim or claims.manage. `POST /api/v1/runs/{id}/child-handles/{handleId}:revoke` */
+/** Revoke a launch made by a run. The same as POST /child-handles/{id}:revoke, for a handle of this run. Needs tasks.claim or claims.manage. `POST /api/v1/runs/{id}/child-handles/{handleId}:revoke` */
 revokeChildHandle(id: string, handleId: string, body?: ChildHandleRevocation, options?: CallOptions): Promise<ChildHandleResult>;
 }
 
 export interface ChildHandlesApi {
 /** Read a child handle by its id or its token. Needs tasks.read. `GET /api/v1/child-handles/{idOrToken}` */
 get(idOrToken: string, options?: CallOptions): Promise<ChildHandleResult>;
-/** Revoke a launch. For the principal of the run that launched it, or with `claims.manage`. No further run of the child can start; with `cancelChild`, its active run gets a cancel request. Repeating the call changes nothing. Needs tasks.claim or claims.manage. `POST /api/v1/child-handles/{id}:revoke` */
+/** Revoke a launch. For the principal of the run that launched it, or with `claims.manage`. No further run of the child can start; with `cancelChild`, its active run gets a cancel request. Repeating the call has no effect. Needs tasks.claim or claims.manage. `POST /api/v1/child-handles/{id}:revoke` */
 revoke(id: string, body?: ChildHandleRevocation, options?: CallOptions): Promise<ChildHandleResult>;
 }
 
@@ -617,7 +617,7 @@ get(id: string, options?: CallOptions): Promise<Approval>;
 approve(id: string, body?: ApprovalDecision, options?: CallOptions & Partial<Matched>): Promise<Approval>;
 /** Reject. For the people who may approve. Opens a gate too; its task stays open, and people decide how to continue. Needs approvals.decide. `POST /api/v1/approvals/{id}:reject` */
 reject(id: string, body?: ApprovalDecision, options?: CallOptions & Partial<Matched>): Promise<Approval>;
-/** Cancel a request for approval. Opens a gate. A gate requested by another principal can be cancelled only by a person who may decide it. A request that a task type, rule, process or verification declares can be cancelled by such a person, or by a person with `claims.manage`. Cancelling again changes nothing. Needs approvals.manage. `POST /api/v1/approvals/{id}:cancel` */
+/** Cancel a request for approval. Opens a gate. Only a person who may decide a gate can cancel one that another principal requested. A request that a task type, rule, process or verification declares can be cancelled by such a person, or by a person with `claims.manage`. Cancelling again changes nothing. Needs approvals.manage. `POST /api/v1/approvals/{id}:cancel` */
 cancel(id: string, body?: ApprovalCancellation, options?: CallOptions): Promise<Approval>;
 /** Read the outcome of a decision and its progress. The task's type declares the outcome. A worker executes it on behalf of the decider; it waits while a task that it changes is claimed or held back. Needs approvals.read. `GET /api/v1/approvals/{id}/outcome` */
 getOutcome(id: string, options?: CallOptions): Promise<ApprovalOutcome>;
@@ -654,7 +654,7 @@ purgeContent(id: string, body: PurgeRequest, options?: CallOptions): Promise<Art
 }
 
 export interface ArtifactContentsApi {
-/** Upload bytes, which an artifact then references by `contentRef`. The body is stored unchanged, with its Content-Type. Bytes that no artifact references are deleted some time after `expiresAt`. Needs artifacts.write. `PUT /api/v1/artifact-contents` */
+/** Upload bytes that an artifact can then reference with `contentRef`. The body is stored unchanged, with its Content-Type. Bytes that no artifact references are deleted some time after `expiresAt`. Needs artifacts.write. `PUT /api/v1/artifact-contents` */
 upload(body: RawBody, options?: CallOptions): Promise<ArtifactUpload>;
 }
 
@@ -676,13 +676,13 @@ get(ref: string, options?: CallOptions): Promise<ArtifactType>;
 }
 
 export interface EventsApi {
-/** Read the journal in pages, in its order. Only stable events are delivered, so a cursor never skips events that commit later. Delivery is at least once. The same events are streamed by WebSocket at /events/ws. Needs events.read. `GET /api/v1/events` */
+/** Read the journal in order, in pages. Only stable events are delivered, so a cursor never skips events that commit later. Delivery is at least once. The same events are streamed by WebSocket at /events/ws. Needs events.read. `GET /api/v1/events` */
 list(query?: {
 /** For older consumers: a sequence. `cursor` takes precedence. */
 after?: string;
 /** The page that ends just before this cursor. */
 before?: string;
-/** Of the items of the page only. */
+/** The order of the items within the page. */
 order?: "asc" | "desc";
 /** The newest events, at most this many. */
 tail?: number;
@@ -721,7 +721,7 @@ cursor?: string;
 }, options?: CallOptions): Paged<TaskTypePage, TaskType>;
 /** Read a task type. Needs task_types.read. `GET /api/v1/task-types/{id}` */
 get(id: string, options?: CallOptions): Promise<TaskType>;
-/** Deprecate a version of a task type: new tasks only use it if they name it. Needs task_types.manage. `POST /api/v1/task-types/{id}:deprecate` */
+/** Deprecate a version of a task type: new tasks only use it if they specify it. Needs task_types.manage. `POST /api/v1/task-types/{id}:deprecate` */
 deprecate(id: string, options?: CallOptions): Promise<TaskType>;
 /** Migrate the tasks of one version of a type to another version, in batches. A task that cannot be migrated is skipped, with the reason. A batch may have fewer tasks than requested; continue with `nextCursor` until it is null. Needs task_types.manage. `POST /api/v1/task-types/{id}:migrate-tasks` */
 migrateTasks(id: string, body?: TypeMigrationBatch, options?: CallOptions): Promise<TypeMigrationReport>;
@@ -736,7 +736,7 @@ cursor?: string;
 }
 
 export interface ObservationsApi {
-/** Publish a fact in the journal. Observations are read through the journal. A reference to a task or a run also requires tasks.read. A repetition with the same source and dedupKey by the same author returns 200 and writes nothing. Needs observations.write. `POST /api/v1/observations` */
+/** Publish a fact in the journal. Observations are read through the journal. A reference to a task or a run also requires tasks.read. Publishing the same `source` and `dedupKey` again as the same author returns 200 and writes nothing. Needs observations.write. `POST /api/v1/observations` */
 record(body: NewObservation, options?: CallOptions): Promise<RecordedObservation>;
 }
 
@@ -757,7 +757,7 @@ replay(id: string, options?: CallOptions): Promise<ReplayedPack>;
 export interface KnowledgeApi {
 /** Store a snapshot of the entities of a source in memory. Memory compares the snapshot with the previous one of the source and returns what is new, changed or removed. The body may have up to 8 MiB; repeating a snapshotId changes nothing. Needs observations.write. `POST /api/v1/knowledge/snapshots` */
 reconcileSnapshot(body: KnowledgeSnapshot, options?: CallOptions): Promise<ReconciledSnapshot>;
-/** Preview the changes of a snapshot. `stateToken` identifies the state that the snapshot was compared with: send it as `expectedState`. The response contains knowledge from memory, so it is only for callers who see the whole tree of the workspace and, with a decision point, may read its namespace. Needs observations.write. `POST /api/v1/knowledge/snapshots:preview` */
+/** Preview the changes that a snapshot would make. `stateToken` identifies the state that the snapshot was compared with: send it as `expectedState`. The response contains knowledge from memory, so it is only for callers who see the whole tree of the workspace and, with a decision point, may read its namespace. Needs observations.write. `POST /api/v1/knowledge/snapshots:preview` */
 previewSnapshot(body: KnowledgeSnapshot, options?: CallOptions): Promise<ReconciledSnapshot>;
 /** Store a document in memory, replacing the one with the same natural key. Needs observations.write. `POST /api/v1/knowledge/documents` */
 storeDocument(body: KnowledgeDocument, options?: CallOptions): Promise<StoredDocument>;
@@ -965,7 +965,7 @@ limit?: number;
 /** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<RulePage, Rule>;
-/** Enable a work rule with the permissions of the caller. Needs rules.write. `POST /api/v1/rules/{id}:enable` */
+/** Enable a work rule with the caller's permissions. Needs rules.write. `POST /api/v1/rules/{id}:enable` */
 enable(id: string, options?: CallOptions): Promise<Rule>;
 /** Disable a work rule. Needs rules.write. `POST /api/v1/rules/{id}:disable` */
 disable(id: string, options?: CallOptions): Promise<Rule>;
@@ -1015,7 +1015,7 @@ cursor?: string;
 retire(key: string, body: ProcessRetirement, options?: CallOptions & { query?: {
 dryRun?: boolean;
 } }): Promise<RetiredProcess>;
-/** Replay instances with another definition. The candidate processes the recorded inputs of instances again, in their order and at their times, and the result is compared with the journals of the instances. The version number of the candidate is ignored. Results that only the candidate would wait for never arrive. Calendars are used in their current state. Instances whose inputs were not recorded, because they are older than that feature, are `incomplete`. Inputs before a migration are processed by the version of that time. Nothing is written. A tenant runs one call at a time, and a process two; four calls of a tenant wait for at most 10 s. Needs packages.test. `POST /api/v1/process-definitions/{key}:replay` */
+/** Replay instances with another definition. The candidate processes the recorded inputs of instances again, in the original order and at the original times, and the result is compared with the journals of the instances. The version number of the candidate is ignored. Results that only the candidate would wait for never arrive. Calendars are used in their current state. Instances whose inputs were not recorded, because they are older than that feature, are `incomplete`. Inputs before a migration are processed by the version of that time. Nothing is written. A tenant runs one call at a time, and a process two; four calls of a tenant wait for at most 10 s. Needs packages.test. `POST /api/v1/process-definitions/{key}:replay` */
 replay(key: string, body: ProcessReplayRequest, options?: CallOptions): Promise<ProcessReplay>;
 }
 
@@ -1095,7 +1095,7 @@ get(key: string, options?: CallOptions): Promise<Calendar>;
 retire(key: string, body: CalendarRetirement, options?: CallOptions & { query?: {
 dryRun?: boolean;
 } }): Promise<Calendar>;
-/** Add working minutes to an instant, or count the working minutes between two instants. Follows the clocks of its time zone: a skipped hour does not count, a repeated hour counts twice. The `code` of `invalid_calendar` names the reason: calendar_without_hours, or calendar_scan_limit beyond 50 years. `POST /api/v1/calendars/{key}:compute` */
+/** Add working minutes to an instant, or count the working minutes between two instants. Follows the clocks in its time zone: a skipped hour does not count, and a repeated hour counts twice. The `code` of `invalid_calendar` names the reason: calendar_without_hours, or calendar_scan_limit beyond 50 years. `POST /api/v1/calendars/{key}:compute` */
 compute(key: string, body: CalendarComputation, options?: CallOptions): Promise<CalendarComputed>;
 }
 
@@ -1126,7 +1126,7 @@ getContextAdapter(options?: CallOptions): Promise<AdapterState>;
 redriveContextAdapter(tenantId: string, body?: AdapterRedrive, options?: CallOptions): Promise<AdapterState>;
 /** Deliver the tenant's journal again from an earlier position. Without a cursor, delivery restarts at the oldest existing event. The memory service recognizes events that it already has. A running delivery no longer moves the cursor. Needs operations.manage. `POST /api/v1/operations/context-adapter/{tenantId}:rebuild` */
 rebuildContextAdapter(tenantId: string, body?: AdapterRebuild, options?: CallOptions): Promise<AdapterState>;
-/** List undelivered events and dead letters. The newest first. An event is listed once per sink, after a worker has distributed it, which takes about a second. Needs operations.read or operations.manage. `GET /api/v1/operations/outbox` */
+/** List undelivered events and dead letters. Newest first. An event is listed once per sink, after a worker has distributed it, which takes about a second. Needs operations.read or operations.manage. `GET /api/v1/operations/outbox` */
 listUndeliveredEvents(query?: {
 /** Both if absent. */
 status?: "pending" | "dead";
@@ -1139,11 +1139,11 @@ cursor?: string;
 redriveUndeliveredEvent(id: string, body?: OutboxRedrive, options?: CallOptions): Promise<UndeliveredEvent>;
 /** Drop the delivery of an event to a sink. The event remains in the journal and no longer blocks its archiving. Needs operations.manage. `POST /api/v1/operations/outbox/{id}:drop` */
 dropUndeliveredEvent(id: string, body: OutboxDrop, options?: CallOptions): Promise<UndeliveredEvent>;
-/** Move confirmed history to the archive, the oldest first. Readers notice no difference. It ends before the first event that is too young, not confirmed by a consumer, or not yet delivered. Needs operations.manage. `POST /api/v1/operations/journal:archive` */
+/** Move confirmed history to the archive, oldest first. Readers notice no difference. It ends before the first event that is too young, not confirmed by a consumer, or not yet delivered. Needs operations.manage. `POST /api/v1/operations/journal:archive` */
 archiveJournal(body?: JournalRetention, options?: CallOptions): Promise<JournalArchiving>;
-/** Delete history from the archive, the oldest first. The only operation that loses data: export it first. Cursors below the deleted history are refused afterwards. Needs operations.manage. `POST /api/v1/operations/journal:prune` */
+/** Delete history from the archive, oldest first. The only operation that loses data: export it first. Cursors below the deleted history are refused afterwards. Needs operations.manage. `POST /api/v1/operations/journal:prune` */
 pruneJournal(body?: JournalRetention, options?: CallOptions): Promise<JournalPruning>;
-/** List decisions where the decision point differs. For CP_AUTHZ_MODE `shadow`, in the process that serves the request: the newest 1,000 differences and their total. Other modes return none. Needs operations.read or operations.manage. `GET /api/v1/operations/authz-differences` */
+/** List local decisions that differ from the decision point's. For CP_AUTHZ_MODE `shadow`: the newest 1,000 differences, and the total, in the process that serves the request. Other modes return none. Needs operations.read or operations.manage. `GET /api/v1/operations/authz-differences` */
 listAuthzDifferences(options?: CallOptions): Paged<AuthzDifferences, AuthzDifference>;
 }
 
@@ -1206,11 +1206,11 @@ limit?: number;
 /** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<SkillPage, Skill>;
-/** Read a skill. A name alone selects the newest active version, or without one the newest that is not disabled. Needs org.read or skills.invoke or skills.execute. `GET /api/v1/skills/{ref}` */
+/** Read a skill. A name alone selects the newest active version, or, if none is active, the newest that is not disabled. Needs org.read or skills.invoke or skills.execute. `GET /api/v1/skills/{ref}` */
 get(ref: string, options?: CallOptions): Promise<Skill>;
 /** Change the description, status or endpoint of a skill. An active version may become deprecated or disabled, a deprecated one disabled. The behaviour of a version never changes, but the `endpoint` of its contract may move. Pending calls are executed at the new endpoint. Calls of a disabled version are withdrawn. Needs org.manage. `PATCH /api/v1/skills/{ref}` */
 update(ref: string, body: SkillChange, options: CallOptions & Matched): Promise<Skill>;
-/** Request a call of a skill. An executor claims the call from its queue. `idempotencyKey` identifies one call of the caller: repeating the request with the same inputs returns that call with 200, even if the skill has changed. A run calls the skills that its principal has, and a launched run those that its handle grants. A skill with `external_write` needs an approved gate of the task (`approvalId`, once for each version) without an outcome of its own, or a run of a task whose type's `execution` pins this version (once in a run). `requestedBy.kind` is then `principal` or `run`. Returns 429 `rate_limited` while too many calls of the tenant are pending. Needs skills.invoke. `POST /api/v1/skills/{ref}:invoke` */
+/** Request a call to a skill. An executor claims the call from its queue. `idempotencyKey` identifies one of the caller's calls: repeating the request with the same inputs returns that call with 200, even if the skill has changed. A run calls the skills that its principal has, and a launched run those that its handle grants. A skill with `external_write` needs an approved gate of the task (`approvalId`, once for each version) without an outcome of its own, or a run of a task whose type's `execution` pins this version (once in a run). `requestedBy.kind` is then `principal` or `run`. Returns 429 `rate_limited` while too many calls of the tenant are pending. Needs skills.invoke. `POST /api/v1/skills/{ref}:invoke` */
 invoke(ref: string, body?: SkillInvocationRequest, options?: CallOptions): Promise<SkillInvocation>;
 }
 
@@ -1253,7 +1253,7 @@ create(body: PrincipalRequest, options?: CallOptions): Promise<Principal>;
 /** List principals, newest first. Needs principals.read. `GET /api/v1/principals` */
 list(query?: {
 kind?: string;
-/** Words, case-insensitive; each must be the beginning of a word in the display name or e-mail address. At most 200 characters and 10 words. Blank: all. */
+/** Words, case-insensitive; each must be a prefix of a word in the display name or e-mail address. At most 200 characters and 10 words. Blank: all. */
 q?: string;
 /** The maximum number of items. */
 limit?: number;
@@ -1264,7 +1264,7 @@ cursor?: string;
 get(id: string, options?: CallOptions): Promise<Principal>;
 /** Change the display name and profile of a principal. The profile is replaced as a whole. Unchanged values have no effect. Needs principals.write. `PATCH /api/v1/principals/{id}` */
 update(id: string, body: PrincipalChange, options: CallOptions & Matched): Promise<Principal>;
-/** Disable a principal and end everything it has. Its bindings and delegations are revoked, its sessions closed, its claims released and their runs failed. Disabling a disabled principal changes nothing. Needs principals.write. `POST /api/v1/principals/{id}:disable` */
+/** Disable a principal and end everything that belongs to it. Its bindings and delegations are revoked, its sessions closed, its claims released and their runs failed. Disabling a disabled principal changes nothing. Needs principals.write. `POST /api/v1/principals/{id}:disable` */
 disable(id: string, body?: PrincipalStatusReason, options?: CallOptions): Promise<Principal>;
 /** Enable a principal. Only the status is restored; `liveApiKeys` is the number of keys that are accepted again. Enabling an active principal changes nothing. Needs principals.write. `POST /api/v1/principals/{id}:enable` */
 enable(id: string, body?: PrincipalStatusReason, options?: CallOptions): Promise<EnabledPrincipal>;
@@ -1274,7 +1274,7 @@ getAccess(id: string, options?: CallOptions): Promise<PrincipalAccess>;
 setAccess(id: string, body?: PrincipalAccessRequest, options?: CallOptions): Promise<PrincipalAccess>;
 /** List the identities bound to a principal, newest first, including revoked bindings. Needs principals.read. `GET /api/v1/principals/{id}/iam-bindings` */
 listIamBindings(id: string, options?: CallOptions): Paged<IamBindingPage, IamBinding>;
-/** Bind an identity to a principal. It gets exactly one of an access role and permissions. For an identity that the tenant has already bound, the binding is re-pointed: permissions are replaced, and it is active again. 201 for a new binding, else 200. Needs principals.write. `POST /api/v1/principals/{id}/iam-bindings` */
+/** Bind an identity to a principal. It gets exactly one of an access role and permissions. If the tenant has already bound the identity, the binding is moved to this principal: its permissions are replaced, and it is active again. 201 for a new binding, else 200. Needs principals.write. `POST /api/v1/principals/{id}/iam-bindings` */
 createIamBinding(id: string, body: IamBindingRequest, options?: CallOptions): Promise<IamBinding>;
 /** Create an API key for a principal. The key is shown in this response only; a repeated response has null. Keys are accepted while CP_LEGACY_API_KEYS_ENABLED is set. Needs principals.write. `POST /api/v1/principals/{id}/api-keys` */
 createApiKey(id: string, body: ApiKeyRequest, options?: CallOptions): Promise<IssuedApiKey>;
@@ -1291,7 +1291,7 @@ limit?: number;
 /** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<ToolPage, Tool>;
-/** Read a tool with the schema of its inputs. A name alone selects the newest active version, or without one the newest. Properties of the schema that are named like a secret are omitted, and listed. Needs tasks.read. `GET /api/v1/tools/{ref}` */
+/** Read a tool with the schema of its inputs. A name alone selects the newest active version, or, if none is active, the newest. Properties of the schema that are named like a secret are omitted, and listed. Needs tasks.read. `GET /api/v1/tools/{ref}` */
 get(ref: string, query?: {
 /** A run of the caller: limits the tools to those that its projects and its handle allow. */
 runId?: Uuid;
@@ -1303,11 +1303,11 @@ export interface SkillInvocationsApi {
 claim(body: SkillInvocationClaim, options?: CallOptions): Promise<ClaimedSkillInvocation>;
 /** Read a call; for its requester, its executor, and all who execute skills. Needs skills.invoke or skills.execute. `GET /api/v1/skill-invocations/{id}` */
 get(id: string, options?: CallOptions): Promise<SkillInvocation>;
-/** Extend the lease of a call. The lease ends at most twice the timeout of the contract plus 30 s after the start of the attempt. Needs skills.execute. `POST /api/v1/skill-invocations/{id}:heartbeat` */
+/** Extend a call's lease. The lease ends at most twice the timeout of the contract plus 30 s after the start of the attempt. Needs skills.execute. `POST /api/v1/skill-invocations/{id}:heartbeat` */
 heartbeat(id: string, body: SkillInvocationHeartbeat, options?: CallOptions): Promise<SkillInvocation>;
 /** Complete a call with its output. An output that violates the contract also returns 200: the call has then failed with `output_contract_violation`, and `error.details` contains `rejectedOutput` up to 64 KiB, otherwise `rejectedOutputBytes`. The result of a call for a task is recorded as an artifact of type `skill_result`. Needs skills.execute. `POST /api/v1/skill-invocations/{id}:complete` */
 complete(id: string, body: SkillInvocationResult, options?: CallOptions): Promise<SkillInvocation>;
-/** Report that an attempt of a call failed. A retryable failure is retried after the delay of the contract, up to its number of attempts. Needs skills.execute. `POST /api/v1/skill-invocations/{id}:fail` */
+/** Report that an attempt at a call failed. A retryable failure is retried after the contract's delay, up to its maximum number of attempts. Needs skills.execute. `POST /api/v1/skill-invocations/{id}:fail` */
 fail(id: string, body: SkillInvocationFailure, options?: CallOptions): Promise<SkillInvocation>;
 /** Cancel a call; for its requester, and with org.manage. `POST /api/v1/skill-invocations/{id}:cancel` */
 cancel(id: string, body?: SkillInvocationCancel, options?: CallOptions): Promise<SkillInvocation>;
@@ -1316,7 +1316,7 @@ cancel(id: string, body?: SkillInvocationCancel, options?: CallOptions): Promise
 export interface PackagesApi {
 /** Record the package that installed objects belong to. The caller also needs the permission for each kind. The link applies to all versions of an object, later ones included. An object of another package is transferred to this one. Needs packages.plan. `POST /api/v1/packages:record` */
 record(body: PackageRecord, options?: CallOptions): Promise<RecordedPackage>;
-/** Plan the changes of a package. Nothing is written. Removing a document retires its object. A field that a person has changed since the last apply is preserved, unless `overwriteConsole` is true. `renames` gives objects new keys: a rule keeps its history; an object of another kind is created again with the changes that people made to it, and the old one is retired; agents can not be renamed. Instances of a process continue with the version that they started with, unless the `migrations` of the new version have `migrate`: then `deadlines` lists the deadlines that would move, among the 200 newest instances of each process, for a caller with processes.read. `behaviour` counts the newest instances of a process that would take another path, for a caller with processes.read and a package without errors. A version changes at most 100 objects. A tenant runs one plan or apply at a time, and a process two; 16 calls of a tenant wait for at most 10 s. Needs packages.plan. `POST /api/v1/packages:plan` */
+/** Plan the changes that a package version would make. Nothing is written. Removing a document retires its object. A field that a person has changed since the last apply is preserved, unless `overwriteConsole` is true. `renames` gives objects new keys: a rule keeps its history; an object of another kind is created again with the changes that people made to it, and the old one is retired; agents can not be renamed. Instances of a process continue with the version that they started with, unless the `migrations` of the new version have `migrate`: then `deadlines` lists the deadlines that would move, among the 200 newest instances of each process, for a caller with processes.read. `behaviour` counts the newest instances of a process that would take another path, for a caller with processes.read and a package without errors. A version changes at most 100 objects. A tenant runs one plan or apply at a time, and a process two; 16 calls of a tenant wait for at most 10 s. Needs packages.plan. `POST /api/v1/packages:plan` */
 plan(body: PackagePlanRequest, options?: CallOptions): Promise<PackagePlan>;
 /** Apply the plan of a package in one transaction. The caller also needs the permission for each kind of object that the package changes. `plan_stale` means that the package, or an object that it changes, has changed since the plan: plan again. Other refusals have the codes of the operations for each kind, or are listed among the problems of `invalid_package`. Needs packages.plan. `POST /api/v1/packages:apply` */
 apply(body: PackageApplication, options?: CallOptions): Promise<AppliedPackage>;
@@ -1376,7 +1376,7 @@ limit?: number;
 /** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<ListedAgentPage, ListedAgent>;
-/** Preview the effect of publishing without writing anything. Needs agents.manage. `POST /api/v1/agents:validate` */
+/** Preview what publishing would change, without writing anything. Needs agents.manage. `POST /api/v1/agents:validate` */
 validate(body: AgentRequest, options?: CallOptions): Promise<AgentValidation>;
 /** Read the calling agent. Its runs start with `revision.id` as their `agentRevisionId`. Requires no permission; returns 404 for a caller that is not an agent of the registry, whose runs have no `agentRevisionId`. `GET /api/v1/agents/me` */
 getOwn(options?: CallOptions): Promise<OwnAgent>;
@@ -1397,15 +1397,15 @@ retire(key: string, body: AgentRetirement, options?: CallOptions): Promise<Agent
 linkIdentity(key: string, body: AgentIdentity, options?: CallOptions): Promise<Agent>;
 /** Replace the identity of a service agent. Its principal does not change; the previous identity is no longer admitted. Needs agents.manage. `POST /api/v1/agents/{key}/identity:replace` */
 replaceIdentity(key: string, body: AgentIdentityReplacement, options?: CallOptions): Promise<Agent>;
-/** Report the status of an agent. Reports may arrive in any order; one that was observed before the stored report is refused. `agent.status_changed` is written when phase, reason, node or revision changed. Needs agents.status.write. `PUT /api/v1/agents/{key}/status` */
+/** Report the status of an agent. Reports may arrive in any order; one that was observed before the stored report is refused. `agent.status_changed` is written when the phase, reason, node or revision has changed. Needs agents.status.write. `PUT /api/v1/agents/{key}/status` */
 reportStatus(key: string, body: AgentStatusReport, options?: CallOptions): Promise<AgentStatus>;
 /** Read the status of an agent, and the time of its last sign of life. Needs agents.read. `GET /api/v1/agents/{key}/status` */
 getStatus(key: string, options?: CallOptions): Promise<AgentStatus>;
-/** Set a secret of an agent. The value goes to the secret store and is never returned. Returns 201 for a new name, otherwise 200; with `If-None-Match: *` an existing name is refused. An agent has at most 100 secrets. Needs agents.secrets.manage. `PUT /api/v1/agents/{key}/secrets/{name}` */
+/** Set an agent's secret. The value goes to the secret store and is never returned. Returns 201 for a new name, otherwise 200; with `If-None-Match: *` an existing name is refused. An agent has at most 100 secrets. Needs agents.secrets.manage. `PUT /api/v1/agents/{key}/secrets/{name}` */
 setSecret(key: string, name: string, body: AgentSecretRequest, options?: CallOptions): Promise<AgentSecret>;
-/** Delete a secret of an agent. An external store deletes the value immediately or, while it is unavailable, as soon as it is available again. A retired agent has no secrets: retiring it deletes them all. Needs agents.secrets.manage. `DELETE /api/v1/agents/{key}/secrets/{name}` */
+/** Delete an agent's secret. An external store deletes the value immediately or, while it is unavailable, as soon as it is available again. A retired agent has no secrets: retiring it deletes them all. Needs agents.secrets.manage. `DELETE /api/v1/agents/{key}/secrets/{name}` */
 deleteSecret(key: string, name: string, options?: CallOptions): Promise<undefined>;
-/** List the names of the secrets of an agent, never their values. Needs agents.read. `GET /api/v1/agents/{key}/secrets` */
+/** List the names of an agent's secrets, never their values. Needs agents.read. `GET /api/v1/agents/{key}/secrets` */
 listSecrets(key: string, query?: {
 /** The maximum number of items. */
 limit?: number;
@@ -1441,7 +1441,7 @@ get(key: string, options?: CallOptions): Promise<UsedConnection>;
 update(key: string, body: ConnectionChange, options: CallOptions & Matched): Promise<Connection>;
 /** Report whether the other system still accepts a connection. Only for agents whose spec contains the connection; all others get `connection_not_assigned`. A report that was checked before the last one, or before the credential was set, is refused. `connection.status_changed` is written when the connection has expired. Needs connections.status.write. `PUT /api/v1/connections/{key}/status` */
 reportStatus(key: string, body: ConnectionReport, options?: CallOptions): Promise<Connection>;
-/** Create the address at which a person authorizes a connection by OAuth. The address works once, until `expiresAt`; requesting another one voids it. Providers call back at CP_OAUTH_REDIRECT_URI. Needs connections.manage. `POST /api/v1/connections/{key}:authorize` */
+/** Create the URL at which a person authorizes a connection with OAuth. The address works once, until `expiresAt`; requesting another one voids it. Providers call back at CP_OAUTH_REDIRECT_URI. Needs connections.manage. `POST /api/v1/connections/{key}:authorize` */
 authorize(key: string, body?: ConnectionAuthorizationRequest, options?: CallOptions): Promise<ConnectionAuthorization>;
 /** Connect with a token. Needs connections.manage. `PUT /api/v1/connections/{key}/token` */
 putToken(key: string, body: ConnectionToken, options?: CallOptions): Promise<Connection>;
@@ -1465,7 +1465,7 @@ cursor?: string;
 }, options?: CallOptions): Paged<ConnectionTypePage, ConnectionType>;
 /** Read a version of a connection type. Needs connections.read. `GET /api/v1/connection-types/{key}` */
 get(key: string, options?: CallOptions): Promise<ConnectionType>;
-/** Deprecate or disable a version of a connection type. A deprecated version serves its existing connections but accepts no new ones. A disabled version no longer allows a connection by OAuth. Needs connections.manage. `PATCH /api/v1/connection-types/{key}` */
+/** Deprecate or disable a version of a connection type. A deprecated version serves its existing connections but accepts no new ones. A disabled version no longer allows a connection with OAuth. Needs connections.manage. `PATCH /api/v1/connection-types/{key}` */
 update(key: string, body: ConnectionTypeChange, options: CallOptions & Matched): Promise<ConnectionType>;
 /** Set the client application of a connection type at its provider. The secret is sent only to the scheme, host and port of the token address for which it was entered. Needs connections.manage. `PUT /api/v1/connection-types/{key}/oauth-app` */
 putOauthApp(key: string, body: OauthAppRequest, options?: CallOptions): Promise<OauthApp>;
@@ -1580,7 +1580,7 @@ revoke(id: string, options?: CallOptions): Promise<Delegation>;
 }
 
 export interface AuthzApi {
-/** Check which actions the caller may do. Checks the caller's own rights; nothing is written. The results are in the order of the checks. Each names the permission, who grants it and what narrows it. `POST /api/v1/authz:check` */
+/** Check which actions the caller may do. Checks the caller's own rights; nothing is written. The results are in the order of the checks. Each contains the permission, who grants it and what narrows it. `POST /api/v1/authz:check` */
 check(body: ActionChecks, options?: CallOptions): Promise<ActionCheckResults>;
 }
 

@@ -140,7 +140,7 @@ after?: string;
 }, options?: CallOptions): Promise<PlatformAccessToken[]>;
 /** Read a token; its secret is never shown again. `GET /api/v1/tenants/{tenantId}/platform-access-tokens/{credentialId}` */
 get(tenantId: string, credentialId: string, options?: CallOptions): Promise<PlatformAccessToken>;
-/** Revoke a token. A repetition changes nothing and keeps the first reason. `POST /api/v1/tenants/{tenantId}/platform-access-tokens/{credentialId}:revoke` */
+/** Revoke a token. Revoking it again changes nothing and keeps the first reason. `POST /api/v1/tenants/{tenantId}/platform-access-tokens/{credentialId}:revoke` */
 revoke(tenantId: string, credentialId: string, query?: {
 reason?: string;
 }, options?: CallOptions): Promise<undefined>;
@@ -285,7 +285,7 @@ after?: string;
 get(tenantId: string, clientId: string, options?: CallOptions): Promise<ServiceAccount>;
 /** Change the audiences and scopes of a service account, or replace its secret. The resulting state is validated as a whole, even for an empty object, which changes nothing. `PATCH /api/v1/tenants/{tenantId}/service-accounts/{clientId}` */
 update(tenantId: string, clientId: string, body?: ServiceAccountChange, options?: CallOptions): Promise<ChangedServiceAccount>;
-/** Revoke a service account permanently. A repetition changes nothing. `POST /api/v1/tenants/{tenantId}/service-accounts/{clientId}:revoke` */
+/** Revoke a service account permanently. Revoking it again changes nothing. `POST /api/v1/tenants/{tenantId}/service-accounts/{clientId}:revoke` */
 revoke(tenantId: string, clientId: string, options?: CallOptions): Promise<undefined>;
 }
 
@@ -316,7 +316,7 @@ status?: "active" | "disabled";
 get(tenantId: string, groupId: string, options?: CallOptions): Promise<Group>;
 /** Rename, disable or enable a local group; equal values change nothing. `PATCH /api/v1/tenants/{tenantId}/groups/{groupId}` */
 update(tenantId: string, groupId: string, body?: GroupChange, options?: CallOptions): Promise<Group>;
-/** Delete a local group with its memberships. A repetition returns 404. `DELETE /api/v1/tenants/{tenantId}/groups/{groupId}` */
+/** Delete a local group with its memberships. Deleting it again returns 404. `DELETE /api/v1/tenants/{tenantId}/groups/{groupId}` */
 delete(tenantId: string, groupId: string, options?: CallOptions): Promise<undefined>;
 /** Add a principal to a local group. `POST /api/v1/tenants/{tenantId}/groups/{groupId}/members` */
 addMember(tenantId: string, groupId: string, body: NewGroupMember, options?: CallOptions): Promise<GroupMembership>;
@@ -327,7 +327,7 @@ limit?: number;
 /** The cursor of the previous page; absent for the first page. */
 after?: string;
 }, options?: CallOptions): Promise<GroupMemberPage>;
-/** Remove a principal from a local group. A repetition returns 404. A membership that an identity provider added to a local group is restored by the next sign-in with that group. `DELETE /api/v1/tenants/{tenantId}/groups/{groupId}/members/{principalId}` */
+/** Remove a principal from a local group. Removing it again returns 404. A membership that an identity provider added to a local group is restored by the next sign-in with that group. `DELETE /api/v1/tenants/{tenantId}/groups/{groupId}/members/{principalId}` */
 removeMember(tenantId: string, groupId: string, principalId: string, options?: CallOptions): Promise<undefined>;
 }
 
@@ -489,7 +489,7 @@ heartbeat(tenantId: string, sourceId: string, options?: CallOptions): Promise<Pr
 createToken(tenantId: string, sourceId: string, body: NewProvisioningToken, options?: CallOptions): Promise<IssuedProvisioningToken>;
 /** List the SCIM tokens of a source by creation, without their secrets. `GET /api/v1/tenants/{tenantId}/provisioning-sources/{sourceId}/tokens` */
 listTokens(tenantId: string, sourceId: string, options?: CallOptions): Promise<ProvisioningToken[]>;
-/** Revoke a SCIM token. A repetition changes nothing. `POST /api/v1/tenants/{tenantId}/provisioning-sources/{sourceId}/tokens/{tokenId}:revoke` */
+/** Revoke a SCIM token. Revoking it again changes nothing. `POST /api/v1/tenants/{tenantId}/provisioning-sources/{sourceId}/tokens/{tokenId}:revoke` */
 revokeToken(tenantId: string, sourceId: string, tokenId: string, options?: CallOptions): Promise<undefined>;
 }
 

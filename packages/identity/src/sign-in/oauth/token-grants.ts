@@ -22,7 +22,7 @@ import { findGrantOfRefreshToken, updatePolled } from './oauth-handles.sql.ts';
  * device code.
  */
 export function createProviderGrant(
-  tools: Pick<Context, 'settings' | 'providerKeys' | 'authorizationServer'>,
+  tools: Pick<Context, 'settings' | 'providerKeys' | 'outbound' | 'authorizationServer'>,
 ): ProviderGrant {
   return async (lower, form) => {
     const context: Context = { ...lower, ...tools };
