@@ -29,12 +29,16 @@ describe('the dialog that connects an agent', { skip: noBrowser }, () => {
     await world?.close();
   });
 
+  async function unlock(page: Page) {
+    await page.getByText('Use the admin secret').click();
+    await page.getByLabel('Admin secret').fill(world.adminSecret);
+    await page.getByRole('button', { name: 'Unlock' }).click();
+  }
   async function openDialog(options = {}) {
     const watched = await world.signedIn('/agents', options);
     const { page } = watched;
     await page.getByRole('button', { name: 'Connect an agent' }).click();
-    await page.getByLabel('Admin secret').fill(world.adminSecret);
-    await page.getByRole('button', { name: 'Unlock' }).click();
+    await unlock(page);
     await page.getByRole('option', { name: 'Member' }).waitFor({ state: 'attached' });
     return watched;
   }
@@ -60,7 +64,9 @@ describe('the dialog that connects an agent', { skip: noBrowser }, () => {
     });
     await page.getByRole('button', { name: 'Connect an agent' }).focus();
     await keyboard.press('Enter');
-    await page.getByLabel('Admin secret').waitFor();
+    await page.getByText('Use the admin secret').focus();
+    await keyboard.press('Enter');
+    await page.getByLabel('Admin secret').focus();
     await keyboard.type(world.adminSecret);
     await keyboard.press('Enter');
     await page.getByRole('option', { name: 'Member' }).waitFor({ state: 'attached' });
@@ -132,13 +138,11 @@ describe('the dialog that connects an agent', { skip: noBrowser }, () => {
     };
     const left = await connect();
     await page.goto(`${world.url}/administration?section=tokens`);
-    await page.getByLabel('Admin secret').fill(world.adminSecret);
-    await page.getByRole('button', { name: 'Unlock' }).click();
+    await unlock(page);
     await page.getByRole('listitem').filter({ hasText: 'Left behind' }).getByText('connect sdk').waitFor();
     await page.goto(`${world.url}/agents`);
     await page.getByRole('button', { name: 'Connect an agent' }).click();
-    await page.getByLabel('Admin secret').fill(world.adminSecret);
-    await page.getByRole('button', { name: 'Unlock' }).click();
+    await unlock(page);
     const next = await connect();
     await isRejected(left);
     await createClient({ url: world.url, credential: { token: next } }).harness.getContext();
@@ -151,7 +155,7 @@ describe('the dialog that connects an agent', { skip: noBrowser }, () => {
     const { page } = await world.signedIn('/agents', {}, lead.token);
     await page.getByRole('button', { name: 'Connect an agent' }).click();
     await page.getByText('To connect an agent, you need the permission admin.').waitFor();
-    assert.equal(await page.getByLabel('Admin secret').count(), 0);
+    assert.equal(await page.getByText('Use the admin secret').count(), 0);
     await assertAccessible(page, 'without the permission', 'usual');
     await page.keyboard.press('Escape');
     await page.getByRole('dialog').waitFor({ state: 'detached' });

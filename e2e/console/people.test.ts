@@ -21,6 +21,7 @@ describe('people and agents', { skip: noBrowser }, () => {
 
   async function unlock(page: Page) {
     // That of an open dialog is the last one.
+    await page.getByText('Use the admin secret').last().click();
     const field = page.getByLabel('Admin secret').last();
     await field.fill(world.adminSecret);
     await field.press('Enter');
@@ -37,7 +38,9 @@ describe('people and agents', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Invite a person' }).focus();
     await keyboard.press('Enter');
     const dialog = page.getByRole('dialog');
-    await dialog.getByLabel('Admin secret').waitFor();
+    await dialog.getByText('Use the admin secret').focus();
+    await keyboard.press('Enter');
+    await dialog.getByLabel('Admin secret').focus();
     await keyboard.type(world.adminSecret);
     await keyboard.press('Enter');
     const name = dialog.getByLabel('Name', { exact: true });
@@ -190,7 +193,7 @@ describe('people and agents', { skip: noBrowser }, () => {
       };
       await look('the locked list');
       await page.getByRole('button', { name: 'Invite a person' }).click();
-      await page.getByRole('dialog').getByLabel('Admin secret').waitFor();
+      await page.getByRole('dialog').getByText('Use the admin secret').waitFor();
       await look('the locked dialog');
       await unlock(page);
       await page.getByRole('dialog').getByLabel('Name', { exact: true }).fill(`Person ${colorScheme}`);

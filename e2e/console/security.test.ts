@@ -446,6 +446,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
 
 /** Without it the page would show no user input. */
 async function enterAdminSecret(page: Page, secret: string): Promise<void> {
+  await page.getByText('Use the admin secret').click();
   const field = page.getByLabel('Admin secret');
   await field.fill(secret);
   await field.press('Enter');

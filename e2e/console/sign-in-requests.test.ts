@@ -30,6 +30,7 @@ describe('people who sign in through a provider for the first time', { skip: noB
   });
 
   async function enterSecret(page: Page) {
+    await page.getByText('Use the admin secret').click();
     await page.getByLabel('Admin secret').fill(world.adminSecret);
     await page.getByRole('button', { name: 'Unlock' }).click();
   }

@@ -2,9 +2,9 @@ import { Dialog } from '@base-ui/react/dialog';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type SubmitEvent, useId, useState } from 'react';
 import { type Invited, InviteFailure, invitePerson, mailInvitation, type NewInvite } from '@baton/sdk/people';
+import { AdministrationGate } from '../administration/AdministrationGate.tsx';
 import { type Administration, useAdministration } from '../administration/admin-secret.ts';
 import styles from '../administration/administration.module.css';
-import { SecretGate } from '../administration/SecretGate.tsx';
 import { Field } from '../administration/Section.tsx';
 import { baton } from '../client.ts';
 import { useIdempotencyKeys } from '../parts/idempotency.ts';
@@ -32,7 +32,7 @@ export function InviteDialog({ onClose }: { onClose: () => void }) {
             <InvitationLink invited={invited} onDone={onClose} />
           ) : administration === undefined ? (
             <>
-              <SecretGate />
+              <AdministrationGate />
               <div className="row">
                 <Dialog.Close>Cancel</Dialog.Close>
               </div>

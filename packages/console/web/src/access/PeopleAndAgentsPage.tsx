@@ -1,8 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
+import { AdministrationGate } from '../administration/AdministrationGate.tsx';
 import { useAdministration } from '../administration/admin-secret.ts';
 import styles from '../administration/administration.module.css';
-import { SecretGate } from '../administration/SecretGate.tsx';
 import { Allowed } from '../parts/Allowed.tsx';
 import { useLineKeys } from '../parts/line-keys.ts';
 import { meQuery } from '../queries.ts';
@@ -55,7 +55,7 @@ function Content() {
         <details className={`card ${styles.create}`}>
           <summary>Also show open invitations, and who has no access here yet</summary>
           <div>
-            <SecretGate />
+            <AdministrationGate />
           </div>
         </details>
       ) : (

@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
-import { type JoinedPerson, readJoinedPerson } from '@baton/sdk/people';
 import { useState } from 'react';
+import { type JoinedPerson, readJoinedPerson } from '@baton/sdk/people';
+import { AdministrationGate } from '../administration/AdministrationGate.tsx';
 import { type Administration, useAdministration } from '../administration/admin-secret.ts';
 import styles from '../administration/administration.module.css';
 import { PersonDoors } from '../administration/PersonDoors.tsx';
-import { SecretGate } from '../administration/SecretGate.tsx';
 import { baton } from '../client.ts';
 import { Allowed } from '../parts/Allowed.tsx';
 import { Moment } from '../parts/Moment.tsx';
@@ -64,7 +64,7 @@ function Unlock() {
     <details className={`card ${styles.create}`}>
       <summary>Also read and change the record at identity</summary>
       <div>
-        <SecretGate />
+        <AdministrationGate />
       </div>
     </details>
   );

@@ -1,6 +1,8 @@
+import { useQuery } from '@tanstack/react-query';
 import { useEffect, useRef, useState } from 'react';
 import { ErrorNote } from '../parts/Notes.tsx';
 import { isSignInTooOld } from '../passkeys/fresh-sign-in.ts';
+import { meQuery } from '../queries.ts';
 import { openOwnAdministration, type Renew } from './admin-secret.ts';
 import styles from './administration.module.css';
 import { SecretGate } from './SecretGate.tsx';
@@ -8,10 +10,12 @@ import { SecretGate } from './SecretGate.tsx';
 const atOnce: Renew = (request) => request();
 
 /** Unlocks the administration by the sign-in of an administrator, and otherwise by the admin secret. */
-export function AdministrationGate({ isAdministrator }: { isAdministrator: boolean }) {
+export function AdministrationGate() {
+  const me = useQuery(meQuery).data;
+  if (me === undefined) return null;
   return (
-    <div className={`card stack ${styles.gate}`}>
-      {isAdministrator ? (
+    <div className={`stack ${styles.gate}`}>
+      {me.permissions.includes('admin') ? (
         <OwnSignIn />
       ) : (
         <p>

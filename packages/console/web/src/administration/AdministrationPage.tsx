@@ -67,23 +67,19 @@ export function AdministrationPage() {
       ) : section === 'keys' ? (
         <Keys />
       ) : (
-        <Guarded admin={admin} section={section} permissions={me.data?.permissions} />
+        <Guarded admin={admin} section={section} />
       )}
     </div>
   );
 }
 
-function Guarded({
-  admin,
-  section,
-  permissions,
-}: {
-  admin: Administration | undefined;
-  section: keyof typeof sections;
-  permissions: readonly string[] | undefined;
-}) {
+function Guarded({ admin, section }: { admin: Administration | undefined; section: keyof typeof sections }) {
   if (admin === undefined)
-    return permissions && <AdministrationGate isAdministrator={permissions.includes('admin')} />;
+    return (
+      <div className="card">
+        <AdministrationGate />
+      </div>
+    );
   const Section = sections[section];
   return <Section admin={admin} />;
 }

@@ -1,9 +1,9 @@
 import { useSyncExternalStore } from 'react';
 import { type ClientOptions, createClient, fetchTransport } from '@baton/sdk';
 import { baton } from '../client.ts';
+import { withFreshSignIn } from '../passkeys/fresh-sign-in.ts';
 import { queries } from '../queries.ts';
 import { serverNow } from '../server-clock.ts';
-import { withFreshSignIn } from '../passkeys/fresh-sign-in.ts';
 
 /**
  * The identity service's administration, unlocked by the person's own sign-in or by the admin secret. Only this file

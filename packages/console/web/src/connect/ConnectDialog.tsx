@@ -2,8 +2,8 @@ import { Dialog } from '@base-ui/react/dialog';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { type IssuedConnection, mayConnect, type Snippet } from '@baton/sdk/connect';
+import { AdministrationGate } from '../administration/AdministrationGate.tsx';
 import { useAdministration } from '../administration/admin-secret.ts';
-import { SecretGate } from '../administration/SecretGate.tsx';
 import { meQuery } from '../queries.ts';
 import dialog from '../shell/shell.module.css';
 import { ConnectForm } from './ConnectForm.tsx';
@@ -61,7 +61,7 @@ function Step({ issued, onIssued, onClose }: StepProps) {
   if (administration === undefined)
     return (
       <>
-        <SecretGate />
+        <AdministrationGate />
         <Dialog.Close>Cancel</Dialog.Close>
       </>
     );

@@ -77,6 +77,7 @@ function world(more: Answers = {}): Answers {
     'agents.publish': agent(null),
     'agents.linkIdentity': agent(),
     'identity.tenants.get': exampleOf('identity.tenants.get'),
+    'identityAdministrationTokens.create': new Refusal(403, 'fresh_sign_in_required', 'Sign in again.'),
     'identity.principals.create': exampleOf('identity.principals.create', { id: iamPrincipalId }),
     'identity.principals.createToken': { credential, token },
     'identity.platformAccessTokens.revoke': () => new Response(null, { status: 204 }),
@@ -97,6 +98,7 @@ async function openDialog(answers: Answers = {}, permissions = [...everything, '
 }
 
 async function unlock(): Promise<void> {
+  (await find('summary', 'Use the admin secret')).click();
   await fill('textbox', 'Admin secret', 's3cret');
   await submit('textbox', 'Admin secret');
   await find('combobox', 'Access role');

@@ -1,8 +1,8 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type SubmitEvent, useState } from 'react';
 import { BatonError, type HarnessContext } from '@baton/sdk';
+import { AdministrationGate } from '../administration/AdministrationGate.tsx';
 import { type Administration, useAdministration } from '../administration/admin-secret.ts';
-import { SecretGate } from '../administration/SecretGate.tsx';
 import { baton } from '../client.ts';
 import { Moment } from '../parts/Moment.tsx';
 import { ErrorNote, Loading } from '../parts/Notes.tsx';
@@ -23,7 +23,7 @@ export function SignInRequests({ me }: { me: HarnessContext }) {
       {admin === undefined ? (
         <details className="card">
           <summary>Show sign-in requests</summary>
-          <SecretGate />
+          <AdministrationGate />
         </details>
       ) : (
         <Requests admin={admin} />
