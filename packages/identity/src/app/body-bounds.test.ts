@@ -20,10 +20,15 @@ const json = { 'content-type': 'application/json' };
 const form = { 'content-type': 'application/x-www-form-urlencoded' };
 const bounds: Record<string, { bytesMax: number; headers?: Record<string, string> }> = {
   'POST /api/v1/browser-sessions:exchange': { bytesMax: 16_384 },
+  'POST /api/v1/browser-sessions:list': { bytesMax: 16_384 },
+  'POST /api/v1/browser-sessions:revoke': { bytesMax: 16_384 },
+  'POST /api/v1/browser-sessions:revoke-others': { bytesMax: 16_384 },
   'POST /api/v1/browser-sessions:revoke-self': { bytesMax: 16_384 },
   'POST /api/v1/invitations:accept': { bytesMax: 65_536 },
   'POST /api/v1/invitations:read': { bytesMax: 16_384 },
   'POST /api/v1/invitations:registration-options': { bytesMax: 16_384 },
+  'POST /api/v1/oauth-requests:decide': { bytesMax: 16_384 },
+  'POST /api/v1/oauth-requests:read': { bytesMax: 16_384 },
   'POST /api/v1/passkeys:list': { bytesMax: 16_384 },
   'POST /api/v1/passkeys:register': { bytesMax: 16_384 },
   'POST /api/v1/passkeys:registration-options': { bytesMax: 16_384 },
@@ -34,6 +39,7 @@ const bounds: Record<string, { bytesMax: number; headers?: Record<string, string
   'POST /api/v1/platform-access-tokens:introspect': { bytesMax: 16_384 },
   'POST /api/v1/platform-access-tokens:revoke-self': { bytesMax: 16_384 },
   'POST /api/v1/tokens/exchange': { bytesMax: 16_384 },
+  'POST /oauth2/device-authorization': { bytesMax: 16_384, headers: form },
   'POST /oauth2/introspect': { bytesMax: 16_384, headers: form },
   'POST /oauth2/revoke': { bytesMax: 16_384, headers: form },
   'POST /oauth2/token': { bytesMax: 16_384, headers: form },
