@@ -722,7 +722,7 @@ describe('an error in a file is reported by file, line, document and field, and 
     [
       'a field of another form',
       `${head('Role')}\n  name: 12`,
-      /:5:3: .*spec\.name: write a text in quotes\./,
+      /:5:3: .*spec\.name: write a string in quotes\./,
     ],
     ['a field that is missing', `${head('Role')}\n  description: A`, /:4:1: .*, spec: it lacks name\./],
     [
