@@ -25,6 +25,7 @@ import {
   sharedBrowser,
   untilTrue,
 } from './testing/browser.ts';
+import { clientsFolder, withoutClients } from './testing/client-libraries.ts';
 
 let baton: RunningBaton;
 let page: Page;

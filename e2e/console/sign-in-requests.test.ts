@@ -54,17 +54,17 @@ describe('people who sign in through a provider for the first time', { skip: noB
     const steps = page.getByRole('list', { name: 'Test of corp' }).getByRole('listitem');
     await steps.filter({ hasText: 'accepts client and redirect address' }).waitFor();
     assert.equal(await steps.filter({ hasText: 'passed' }).count(), 3);
-    await assertAccessible(page);
+    await assertAccessible(page, 'the test of a provider', 'usual');
 
     const first = await signIn('corp', 'ada');
     await first.page.getByText(/Your request has been sent/).waitFor();
-    await assertAccessible(first.page);
+    await assertAccessible(first.page, 'the answer to a sign-in request', 'usual');
 
     const inbox = (await world.signedIn('/inbox')).page;
     await inbox.getByText('Show sign-in requests').click();
     await enterSecret(inbox);
     await inbox.getByText('ada, ada@example.com, from corp').waitFor();
-    await assertAccessible(inbox);
+    await assertAccessible(inbox, 'sign-in requests in the inbox', 'usual');
     await inbox.getByLabel('Admit as').selectOption('viewer');
     await inbox.getByRole('button', { name: 'Admit ada' }).click();
     await inbox.getByText('No sign-in requests.').waitFor();

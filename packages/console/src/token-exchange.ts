@@ -53,7 +53,7 @@ export class TokenExchange {
   async enterWithGrant(req: IncomingMessage, grant: ProviderGrant): Promise<IssuedToken> {
     const token = await grant.idToken();
     const body = { identityProvider: grant.provider, token, audience, withAdmission: true };
-    const issued = await this.#run(req, (identity) =>
+    const issued = await this.run(req, (identity) =>
       identity.federation.exchange(this.#options.tenantId ?? '', body),
     );
     const { admissionStatement: statement } = issued;

@@ -24,13 +24,13 @@ import { usersApi as scimUsersApi } from '../provisioning/scim/users/users.api.t
 import { auditRecordsApi } from '../records/audit-record/audit-records.api.ts';
 import { eventsApi } from '../records/journal/events.api.ts';
 import { administrationTokensApi } from '../sign-in/administration-tokens/administration-tokens.api.ts';
-import { agentConnectorsApi } from '../sign-in/agent-connectors/agent-connectors.api.ts';
 import { browserSessionsApi } from '../sign-in/browser-sessions/browser-sessions.api.ts';
 import { federationApi } from '../sign-in/federation/federation.api.ts';
 import { identityProvidersApi } from '../sign-in/identity-providers/identity-providers.api.ts';
 import { invitationsApi } from '../sign-in/invitations/invitations.api.ts';
+import { agentConnectorsApi } from '../sign-in/oauth/agent-connectors/agent-connectors.api.ts';
+import { oauthClientsApi } from '../sign-in/oauth/clients/oauth-clients.api.ts';
 import { oauthApi } from '../sign-in/oauth/oauth.api.ts';
-import { oauthClientsApi } from '../sign-in/oauth-clients/oauth-clients.api.ts';
 import { passkeysApi } from '../sign-in/passkeys/passkeys.api.ts';
 import { providerTestsApi } from '../sign-in/provider-tests/provider-tests.api.ts';
 import { signInRequestsApi } from '../sign-in/sign-in-requests/sign-in-requests.api.ts';

@@ -4,7 +4,7 @@ import type { Context as LowerContext } from '../issuing/context.ts';
 import type { Auth } from '../service/auth.ts';
 import type { ErrorCode } from './errors.ts';
 import type { ProviderKeys } from './identity-providers/provider-keys.ts';
-import type { ProviderLoader } from './oauth-provider/provider-loader.ts';
+import type { ProviderLoader } from './oauth/provider/provider-loader.ts';
 import type { Settings } from './settings.ts';
 
 /** The context of this layer's handlers. */

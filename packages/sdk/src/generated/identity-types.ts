@@ -1099,11 +1099,8 @@ msg: string;
 };
 
 export type ProviderAdmission = {
-/** Domains of e-mail addresses, without their subdomains. Only a verified address counts. */
-domains: unknown;
-/** Names in the group claim, as the provider writes them; one of them is enough. */
-groups: unknown;
-/** The key of an access role of coordination; never one with `admin`. */
+domains: string[];
+groups: string[];
 role: string;
 };
 

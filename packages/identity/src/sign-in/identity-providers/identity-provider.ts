@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import type { RowOf } from '@baton/kernel/database/row';
 import { Timestamp, textsByName, Uuid, valuesByName } from '@baton/values/wire';
-import { characters, Issuer, Key, NameSet, Status, sortedSet } from '../../service/fields.ts';
+import { characters, Issuer, Key, NameSet, Status, sortedSet, tenantParam } from '../../service/fields.ts';
 import type { Tables } from '../../service/schema.ts';
 import { KeySetDocument, StoredKeySet } from './key-set-document.ts';
-import { Admit, type StoredAdmit } from './self-admission.ts';
+import { Admit, ProviderAdmission, type StoredAdmit } from './self-admission.ts';
 
 const LifecycleProfile = z.enum(['read_only', 'managed']);
 /** `human` if its tokens identify people, `workload` if they identify programs such as CI jobs, `none` for workload rules only. */
@@ -12,6 +12,8 @@ const ProviderPrincipalKind = z.enum(['human', 'workload', 'none']);
 /** The result of the first sign-in of an unknown person: a new principal, or a request that an administrator decides. */
 const UnknownPeople = z.enum(['create', 'request']);
 const CacheSeconds = z.int().min(0).max(86_400);
+
+export const providerParams = { ...tenantParam, key: z.string().max(120) };
 
 /** The returned columns: a row of `identity_providers` without the issuer as registered. */
 export const IdentityProvider = z
@@ -31,7 +33,7 @@ export const IdentityProvider = z
     display_name_claim: z.string(),
     email_claim: z.string(),
     unknown_people: UnknownPeople,
-    admit: Admit.nullable(),
+    admit: ProviderAdmission.nullable(),
     offered: z.boolean(),
     group_mappings: z.record(z.string(), z.string()),
     required_acr_values: z.array(z.string()),

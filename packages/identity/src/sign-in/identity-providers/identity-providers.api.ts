@@ -1,7 +1,12 @@
 import { z } from 'zod';
 import { tenantParam } from '../../service/fields.ts';
 import { endpoint } from '../context.ts';
-import { IdentityProvider, IdentityProviderChange, NewIdentityProvider } from './identity-provider.ts';
+import {
+  IdentityProvider,
+  IdentityProviderChange,
+  NewIdentityProvider,
+  providerParams,
+} from './identity-provider.ts';
 import {
   identityProviderDisabled,
   identityProviderEnabled,
@@ -15,8 +20,6 @@ import {
   setIdentityProviderStatus,
   updateIdentityProvider,
 } from './identity-providers.ts';
-
-export const providerParams = { ...tenantParam, key: z.string().max(120) };
 
 export const create = endpoint({
   id: 'createIdentityProvider',

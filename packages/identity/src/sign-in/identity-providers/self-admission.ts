@@ -37,6 +37,11 @@ export const Admit = z
     path: ['domains'],
     message: 'at least one of domains and groups is required',
   })
+  .meta({ id: 'ProviderAdmissionInput' });
+
+/** As it is stored and returned. */
+export const ProviderAdmission = z
+  .strictObject({ domains: z.array(z.string()), groups: z.array(z.string()), role: z.string() })
   .meta({ id: 'ProviderAdmission' });
 export type StoredAdmit = z.output<typeof Admit>;
 

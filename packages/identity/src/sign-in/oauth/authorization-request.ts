@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Timestamp, Uuid } from '@baton/values/wire';
 import { NameSet } from '../../service/fields.ts';
 import { SessionToken } from '../browser-sessions/browser-session.ts';
-import type { ShownClient } from '../oauth-provider/provider-state.ts';
+import type { ShownClient } from './provider/provider-state.ts';
 import { sealedLengthMax } from './seals.ts';
 
 const [shortMax, addressMax, scopeMax] = [200, 2000, 2000];

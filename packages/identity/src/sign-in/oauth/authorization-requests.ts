@@ -5,12 +5,12 @@ import { recordedTransaction } from '../../records/journal/recorded-transaction.
 import { isSecretOf, secretHash } from '../../service/secrets.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { defaultResource, requestSeconds, routes } from '../oauth-provider/authorization-server.ts';
-import { callProvider } from '../oauth-provider/provider-request.ts';
-import type { ProviderState } from '../oauth-provider/provider-state.ts';
 import type { AuthorizeQuery, SealedDecision, SealedRequest } from './authorization-request.ts';
 import { failurePage, pageHeaders } from './interaction-page.ts';
 import { createGrant, revokeGrant } from './oauth-grants.ts';
+import { defaultResource, requestSeconds, routes } from './provider/authorization-server.ts';
+import { callProvider } from './provider/provider-request.ts';
+import type { ProviderState } from './provider/provider-state.ts';
 import { seal, unseal } from './seals.ts';
 
 /** The part of the flow in which the client's browser talks to us: see docs/reference/oauth.md#requests. */

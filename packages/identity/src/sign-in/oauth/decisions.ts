@@ -4,8 +4,6 @@ import type { PresentedSessionRow } from '../browser-sessions/browser-session.ts
 import { resolveSession } from '../browser-sessions/browser-sessions.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { tenantOfClient } from '../oauth-clients/oauth-clients.ts';
-import { cliClientId } from '../oauth-provider/authorization-server.ts';
 import type {
   Decided,
   OauthRequest,
@@ -15,6 +13,7 @@ import type {
   SealedRequest,
 } from './authorization-request.ts';
 import { openRequest } from './authorization-requests.ts';
+import { tenantOfClient } from './clients/oauth-clients.ts';
 import { GuessLimit } from './guess-limit.ts';
 import { findConnectableAgents, findTenantName } from './oauth-grants.sql.ts';
 import {
@@ -25,6 +24,7 @@ import {
   requireConnectable,
 } from './oauth-grants.ts';
 import { findPendingDeviceCode, updateDecidedDeviceCode } from './oauth-handles.sql.ts';
+import { cliClientId } from './provider/authorization-server.ts';
 import { seal } from './seals.ts';
 
 /** The part of the flow in which the person decides: see docs/reference/oauth.md#decisions. */

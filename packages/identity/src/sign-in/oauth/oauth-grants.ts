@@ -20,7 +20,6 @@ import { isScope, sortedSet } from '../../service/fields.ts';
 import { secretHash } from '../../service/secrets.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import type { MintedToken } from '../oauth-provider/provider-state.ts';
 import {
   findAudienceScopes,
   findConnectableAgents,
@@ -28,6 +27,7 @@ import {
   findSurplusGrants,
   insertGrant,
 } from './oauth-grants.sql.ts';
+import type { MintedToken } from './provider/provider-state.ts';
 
 export const agentsShownMax = 100;
 const nameLengthMax = 200;

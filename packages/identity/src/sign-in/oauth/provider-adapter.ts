@@ -3,8 +3,7 @@ import { clientOfAddress } from '@baton/kernel/listener/counted-address';
 import { observer } from '@baton/kernel/process/observer';
 import { secretHash } from '../../service/secrets.ts';
 import { fail } from '../errors.ts';
-import { findRegisteredClient } from '../oauth-clients/oauth-clients.ts';
-import { currentState } from '../oauth-provider/provider-state.ts';
+import { findRegisteredClient } from './clients/oauth-clients.ts';
 import { exchangeLiveGrant, grantPayloadOf, revokeGrant } from './oauth-grants.ts';
 import {
   deleteHandle,
@@ -16,6 +15,7 @@ import {
   insertHandle,
   updateConsumed,
 } from './oauth-handles.sql.ts';
+import { currentState } from './provider/provider-state.ts';
 
 /** Used refresh tokens of a grant that are recognized when they are used again; a new one is made every few minutes. */
 const usedRefreshTokensMax = 50;

@@ -5,17 +5,12 @@ import { refreshTokenPrefix } from '../../issuing/oauth2/oauth-token.ts';
 import { secretHash } from '../../service/secrets.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import {
-  deviceCodeSeconds,
-  deviceGrant,
-  pollSeconds,
-  routes,
-} from '../oauth-provider/authorization-server.ts';
-import { callProvider, type ProviderAnswer } from '../oauth-provider/provider-request.ts';
-import type { ProviderState } from '../oauth-provider/provider-state.ts';
 import type { DeviceAuthorization, DeviceAuthorizationRequest } from './authorization-request.ts';
 import { normalizedParams } from './authorization-requests.ts';
 import { findGrantOfRefreshToken, updatePolled } from './oauth-handles.sql.ts';
+import { deviceCodeSeconds, deviceGrant, pollSeconds, routes } from './provider/authorization-server.ts';
+import { callProvider, type ProviderAnswer } from './provider/provider-request.ts';
+import type { ProviderState } from './provider/provider-state.ts';
 
 /**
  * The grants of the token endpoint that the provider library implements: an authorization code, a refresh token and a

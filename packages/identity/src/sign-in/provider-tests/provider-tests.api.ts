@@ -1,5 +1,5 @@
 import { endpoint } from '../context.ts';
-import { providerParams } from '../identity-providers/identity-providers.api.ts';
+import { providerParams } from '../identity-providers/identity-provider.ts';
 import { ProviderTest, ProviderTestRequest } from './provider-test.ts';
 import { testIdentityProvider } from './provider-tests.ts';
 

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
-import { adminHeader, startIdentity, type TestIdentity, testSigningKey } from '../../testing/identity.ts';
-import { made, makeAudience, makeTenant, readScope, writeScope } from '../../testing/objects.ts';
-import { journalTypes } from '../../testing/records.ts';
+import { adminHeader, startIdentity, type TestIdentity, testSigningKey } from '../../../testing/identity.ts';
+import { made, makeAudience, makeTenant, readScope, writeScope } from '../../../testing/objects.ts';
+import { journalTypes } from '../../../testing/records.ts';
+import { makePerson, type Person } from '../../passkeys/testing/people.ts';
 import {
   authorize,
   begin,
@@ -12,9 +13,8 @@ import {
   read,
   refresh,
   requestOf,
-} from '../oauth/testing/browser.ts';
-import { newDevice } from '../oauth/testing/device.ts';
-import { makePerson, type Person } from '../passkeys/testing/people.ts';
+} from '../testing/browser.ts';
+import { newDevice } from '../testing/device.ts';
 
 let identity: TestIdentity;
 let tenantId: string;

@@ -8,8 +8,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { startIdentity, type TestIdentity, testSigningKey } from '../../testing/identity.ts';
-import { made, makeAudience, makeTenant, readScope, writeScope } from '../../testing/objects.ts';
+import { startIdentity, type TestIdentity, testSigningKey } from '../../../testing/identity.ts';
+import { made, makeAudience, makeTenant, readScope, writeScope } from '../../../testing/objects.ts';
+import { makePerson, type Person } from '../../passkeys/testing/people.ts';
 import {
   authorize,
   begin,
@@ -19,8 +20,7 @@ import {
   read,
   refresh,
   requestOf,
-} from '../oauth/testing/browser.ts';
-import { makePerson, type Person } from '../passkeys/testing/people.ts';
+} from '../testing/browser.ts';
 import { documentBounds } from './metadata-documents.ts';
 
 // Needs a process of its own: it trusts another certificate authority.

@@ -1,7 +1,7 @@
-import { principal } from '../../directory/principals/principals.fixtures.ts';
-import { tenant } from '../../directory/tenants/tenants.fixtures.ts';
-import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
-import { makeHuman } from '../passkeys/testing/people.ts';
+import { principal } from '../../../directory/principals/principals.fixtures.ts';
+import { tenant } from '../../../directory/tenants/tenants.fixtures.ts';
+import { defineFixtures, defineObject } from '../../../testing/fixtures.ts';
+import { makeHuman } from '../../passkeys/testing/people.ts';
 
 const agentConnector = defineObject({
   path: '/tenants/{tenantId}/principals/{principalId}/connectors/{personId}',

@@ -1,10 +1,10 @@
 import type { Db } from '@baton/kernel/database/db';
-import { getPrincipal, isMember, lockMember } from '../../directory/principals/principals.ts';
-import { revokeToken } from '../../directory/revocation/revocation.ts';
-import { audit } from '../../records/audit.ts';
-import { emit } from '../../records/journal/journal.ts';
-import type { Context } from '../context.ts';
-import { fail } from '../errors.ts';
+import { getPrincipal, isMember, lockMember } from '../../../directory/principals/principals.ts';
+import { revokeToken } from '../../../directory/revocation/revocation.ts';
+import { audit } from '../../../records/audit.ts';
+import { emit } from '../../../records/journal/journal.ts';
+import type { Context } from '../../context.ts';
+import { fail } from '../../errors.ts';
 import { type AgentConnector, agentConnectorOf } from './agent-connector.ts';
 import { agentConnectorAdded, agentConnectorRemoved } from './agent-connectors.events.ts';
 import { deleteConnector, findConnectors, findGrantsAs, insertConnector } from './agent-connectors.sql.ts';

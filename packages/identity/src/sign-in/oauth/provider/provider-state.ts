@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Context } from '../context.ts';
+import type { Context } from '../../context.ts';
 
 /** The client as people are shown it. */
 export interface ShownClient {

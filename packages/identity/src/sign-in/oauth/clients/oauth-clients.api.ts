@@ -1,6 +1,6 @@
 import { Uuid } from '@baton/values/wire';
-import { tenantParam } from '../../service/fields.ts';
-import { endpoint } from '../context.ts';
+import { tenantParam } from '../../../service/fields.ts';
+import { endpoint } from '../../context.ts';
 import { NewOauthClient, OauthClient, OauthClientList } from './oauth-client.ts';
 import { oauthClientDeleted, oauthClientRegistered } from './oauth-clients.events.ts';
 import { deleteOauthClient, listOauthClients, registerOauthClient } from './oauth-clients.ts';

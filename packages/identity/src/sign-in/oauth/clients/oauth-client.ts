@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { type RowOf, wireMapper } from '@baton/kernel/database/row';
 import { Timestamp, Uuid } from '@baton/values/wire';
-import { Name } from '../../service/fields.ts';
-import type { Tables } from '../../service/schema.ts';
+import { Name } from '../../../service/fields.ts';
+import type { Tables } from '../../../service/schema.ts';
 
 export type OauthClientRow = RowOf<Tables['oauth_clients']>;
 

@@ -1,6 +1,6 @@
-import { tenant } from '../../directory/tenants/tenants.fixtures.ts';
-import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
-import { made } from '../../testing/objects.ts';
+import { tenant } from '../../../directory/tenants/tenants.fixtures.ts';
+import { defineFixtures, defineObject } from '../../../testing/fixtures.ts';
+import { made } from '../../../testing/objects.ts';
 
 const oauthClient = defineObject({
   path: '/tenants/{tenantId}/oauth-clients/{oauthClientId}',

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { decodeJwt } from 'jose';
-import { isRevoked } from '../../issuing/revocations/revocation-list.ts';
-import { adminHeader, startIdentity, type TestIdentity, testSigningKey } from '../../testing/identity.ts';
+import { isRevoked } from '../../../issuing/revocations/revocation-list.ts';
+import { adminHeader, startIdentity, type TestIdentity, testSigningKey } from '../../../testing/identity.ts';
 import {
   made,
   makeAudience,
@@ -10,7 +10,8 @@ import {
   makeTenant,
   readScope,
   writeScope,
-} from '../../testing/objects.ts';
+} from '../../../testing/objects.ts';
+import { makeHuman, makePerson } from '../../passkeys/testing/people.ts';
 import {
   begin,
   connect,
@@ -20,8 +21,7 @@ import {
   read,
   refresh,
   requestOf,
-} from '../oauth/testing/browser.ts';
-import { makeHuman, makePerson } from '../passkeys/testing/people.ts';
+} from '../testing/browser.ts';
 
 let identity: TestIdentity;
 let tenantId: string;

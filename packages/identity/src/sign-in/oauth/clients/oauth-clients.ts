@@ -1,11 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { AdapterPayload } from 'oidc-provider';
 import type { Db } from '@baton/kernel/database/db';
-import { refuseClosedTenant, tenantExists } from '../../directory/tenants/tenants.ts';
-import { audit } from '../../records/audit.ts';
-import { emit } from '../../records/journal/journal.ts';
-import type { Context } from '../context.ts';
-import { fail } from '../errors.ts';
+import { refuseClosedTenant, tenantExists } from '../../../directory/tenants/tenants.ts';
+import { audit } from '../../../records/audit.ts';
+import { emit } from '../../../records/journal/journal.ts';
+import type { Context } from '../../context.ts';
+import { fail } from '../../errors.ts';
 import { type NewOauthClient, type OauthClient, oauthClientOf } from './oauth-client.ts';
 import { oauthClientDeleted, oauthClientRegistered } from './oauth-clients.events.ts';
 import {

@@ -1,7 +1,7 @@
 import { Uuid } from '@baton/values/wire';
-import { credentialRevoked } from '../../directory/revocation/credentials.events.ts';
-import { principalParams } from '../../service/fields.ts';
-import { endpoint } from '../context.ts';
+import { credentialRevoked } from '../../../directory/revocation/credentials.events.ts';
+import { principalParams } from '../../../service/fields.ts';
+import { endpoint } from '../../context.ts';
 import { AgentConnectorList } from './agent-connector.ts';
 import { agentConnectorAdded, agentConnectorRemoved } from './agent-connectors.events.ts';
 import { addAgentConnector, listAgentConnectors, removeAgentConnector } from './agent-connectors.ts';

@@ -2,7 +2,7 @@ import { createPrivateKey, generateKeyPairSync } from 'node:crypto';
 import type Provider from 'oidc-provider';
 import type { AdapterFactory, ClientMetadata, Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import type { OutboundClient } from '@baton/kernel/outbound/outbound';
-import type { Settings } from '../settings.ts';
+import type { Settings } from '../../settings.ts';
 import { createDocumentFetch, type DocumentFetch } from './metadata-documents.ts';
 import type { ProviderLoader } from './provider-loader.ts';
 import { currentState } from './provider-state.ts';
