@@ -97,6 +97,8 @@ describe('the administration', { skip: noBrowser }, () => {
     const { keyboard } = page;
     await page.getByText(/^Also show open invitations/).focus();
     await keyboard.press('Enter');
+    await page.getByText('Use the admin secret').focus();
+    await keyboard.press('Enter');
     await page.getByLabel('Admin secret').focus();
     await keyboard.type(world.adminSecret);
     await keyboard.press('Enter');
