@@ -214,6 +214,7 @@ describe('people and agents', { skip: noBrowser }, () => {
       await look('a person without access');
       await page.goto(`${world.url}/people/${world.me}`);
       await page.getByText('The role').first().waitFor();
+      await page.getByLabel('Change the role to').selectOption('viewer');
       await page.getByText(/^What .* allows$/).click();
       await look('a person');
       assert.equal(await page.evaluate('window.ran'), undefined);
