@@ -418,6 +418,16 @@ const schema: fc.Arbitrary<Json> = fc.letrec<{ schema: Json }>((tie) => {
   };
 }).schema;
 
+/** The answer of ajv, or nothing if its program is faulty: some with `not: true` use a variable that they don't declare. */
+function answerOf(oracle: (instance: Json) => unknown, instance: Json): unknown {
+  try {
+    return oracle(instance);
+  } catch (error) {
+    assert.ok(error instanceof ReferenceError, String(error));
+    return undefined;
+  }
+}
+
 const randomSchemas = byDepth(60, 300);
 
 test(`agrees with ajv, which makes programs of schemas, on ${randomSchemas} random schemas with five instances each`, () => {
@@ -437,8 +447,9 @@ test(`agrees with ajv, which makes programs of schemas, on ${randomSchemas} rand
       const oracle = new Ajv2020({ strict: false, validateFormats: false, logger: false }).compile(document);
       const prepared = prepareSchema(document);
       for (const instance of instances) {
+        const expected = answerOf(oracle, instance);
+        if (expected === undefined) continue;
         asked += 1;
-        const expected = oracle(instance);
         assert.equal(
           prepared.faultsOf(instance).length === 0,
           expected,
