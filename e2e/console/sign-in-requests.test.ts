@@ -56,6 +56,20 @@ describe('people who sign in through a provider for the first time', { skip: noB
     assert.equal(await steps.filter({ hasText: 'passed' }).count(), 3);
     await assertAccessible(page, 'the test of a provider', 'usual');
 
+    await page.getByRole('button', { name: 'Test corp with my own sign-in' }).click();
+    await page.getByRole('link', { name: 'ada' }).click();
+    await enterSecret(page);
+    const claims = page.getByLabel('Claims of corp');
+    await claims.getByText('ada@example.com, verified').waitFor();
+    await claims.getByText('becomes a sign-in request').waitFor();
+    assert.equal(await steps.filter({ hasText: 'passed' }).count(), 7);
+    assert.ok(page.url().endsWith('/administration?section=providers'));
+    await assertAccessible(page, 'the test of a provider by a sign-in', 'usual');
+    // It signed nobody in, and requested nothing.
+    await page.getByRole('navigation', { name: 'Pages' }).getByText('Administrator').first().waitFor();
+    const { identity } = createClient({ url: world.url, adminSecret: world.adminSecret });
+    assert.deepEqual((await identity.signInRequests.list(world.tenantId)).items, []);
+
     const first = await signIn('corp', 'ada');
     await first.page.getByText(/Your request has been sent/).waitFor();
     await assertAccessible(first.page, 'the answer to a sign-in request', 'usual');

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { FirstPasskeys } from './account/first-passkey.ts';
 import type { AddressRates } from './address-rates.ts';
 import type { BrowserSessions } from './browser-sessions.ts';
 import type { ConsoleDemo } from './demo.ts';
@@ -13,6 +14,7 @@ export interface ConsoleContext {
   readonly exchange: TokenExchange;
   readonly providers: ProviderSignIn | undefined;
   readonly demo: ConsoleDemo | undefined;
+  readonly firstPasskeys: FirstPasskeys | undefined;
   /** The start of a sign-in sends a request to identity, its end one to the provider. Both need no session. */
   readonly rates: { readonly begin: AddressRates; readonly finish: AddressRates };
   readonly countedAs: (req: IncomingMessage) => string;
