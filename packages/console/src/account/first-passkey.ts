@@ -4,7 +4,7 @@ import { ConsoleRefusal } from '../refusal.ts';
 import { readBody } from '../request-body.ts';
 import { sendJson } from '../responses.ts';
 
-/** Makes the first passkey of a person possible, by the authority of whoever operates this process. */
+/** Makes the first passkey of a person possible, by the authority of the operator of this process. */
 export interface FirstPasskeys {
   /** Whether the owner of an access token has a passkey. */
   has(principal: Owner): Promise<boolean>;
@@ -22,7 +22,7 @@ export interface Owner {
 const ageMsMax = 300_000;
 
 /**
- * Whether a first passkey is offered. A token alone is no sign-in: who stole it could add a passkey and keep the access.
+ * Whether a first passkey is offered. A token alone is no sign-in: a thief of it could add a passkey and keep the access.
  * The address that this process prints is only seen by its operator, who holds the admin secret, too.
  */
 export async function mayAddFirstPasskey(context: ConsoleContext, req: IncomingMessage): Promise<boolean> {
