@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
-import type { FirstPasskeys } from './account/first-passkey.ts';
 import type { AddressRates } from './address-rates.ts';
 import type { BrowserSessions } from './browser-sessions.ts';
 import type { ConsoleDemo } from './demo.ts';
+import type { FirstPasskeys } from './first-passkeys.ts';
 import type { ProviderSignIn } from './provider-sign-in.ts';
 import type { Sessions } from './sessions.ts';
 import type { TokenExchange } from './token-exchange.ts';

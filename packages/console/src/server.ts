@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Transport } from '@baton/sdk';
-import type { FirstPasskeys } from './account/first-passkey.ts';
 import { actions, finishProviderSignIn } from './actions.ts';
 import { AddressRates } from './address-rates.ts';
 import { BrowserSessions } from './browser-sessions.ts';
@@ -9,6 +8,7 @@ import type { ConsoleContext } from './context.ts';
 import { callbackPath } from './cookies.ts';
 import type { ConsoleDemo } from './demo.ts';
 import { Files } from './files.ts';
+import type { FirstPasskeys } from './first-passkeys.ts';
 import { ProviderSignIn, type ProviderSignInOptions } from './provider-sign-in.ts';
 import { sendBuildStatus, sendError } from './responses.ts';
 import { Sessions } from './sessions.ts';

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { test } from 'node:test';
 import type { ConsoleContext } from '../context.ts';
-import { type FirstPasskeys, mayAddFirstPasskey, type Owner } from './first-passkey.ts';
+import type { FirstPasskeys, Owner } from '../first-passkeys.ts';
+import { mayAddFirstPasskey } from './first-passkey.ts';
 
 const subject = JSON.stringify(['t', 'p']);
 const printed = { token: 'a', isOperator: true, subject, ageMs: 300_000 };

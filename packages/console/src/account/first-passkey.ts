@@ -1,22 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ConsoleContext } from '../context.ts';
+import type { Owner } from '../first-passkeys.ts';
 import { ConsoleRefusal } from '../refusal.ts';
 import { readBody } from '../request-body.ts';
 import { sendJson } from '../responses.ts';
-
-/** Makes the first passkey of a person possible, by the authority of the operator of this process. */
-export interface FirstPasskeys {
-  /** Whether the owner of an access token has a passkey. */
-  has(principal: Owner): Promise<boolean>;
-  /** Creates a recovery link that lasts for minutes. @returns its secret */
-  createLink(principal: Owner): Promise<string>;
-}
-
-/** A person in identity. */
-export interface Owner {
-  readonly tenantId: string;
-  readonly principalId: string;
-}
 
 /** As identity requires it for another passkey: the sign-in is at most 300 seconds old. */
 const ageMsMax = 300_000;

@@ -5,6 +5,7 @@ import { takeTestedSignIn, testThrough } from '../../client.ts';
 import { ErrorNote } from '../../parts/Notes.tsx';
 import { meQuery } from '../../queries.ts';
 import type { Administration } from '../admin-secret.ts';
+import styles from '../administration.module.css';
 
 const route = getRouteApi('/shell/administration');
 
@@ -97,7 +98,7 @@ function Steps({ providerKey, steps, person, outcome }: Shown & { providerKey: s
         ))}
       </ol>
       {person !== null && (
-        <dl aria-label={`Claims of ${providerKey}`}>
+        <dl className={styles.claims} aria-label={`Claims of ${providerKey}`}>
           <Claim name="Subject" text={person.subject} />
           <Claim name="Name" text={person.displayName ?? 'none'} />
           <Claim
