@@ -57,7 +57,7 @@ describe('the test of a provider', () => {
       others: { '/console/provider-test': answer },
     });
 
-  test('shows the step of the sign-in that failed verbatim, and asks identity without a token', async () => {
+  test('shows the step of the sign-in that failed verbatim, and tests the rest without a token', async () => {
     const detail = `It reported: ${evil}`;
     const service = await openTested(
       { provider: 'corp', failed: 'exchange', code: 'provider_refused', detail },
