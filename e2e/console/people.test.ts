@@ -137,6 +137,8 @@ describe('people and agents', { skip: noBrowser }, () => {
     await line(page, "can't sign in: no identity is bound").filter({ hasText: 'Only here' }).waitFor();
     await line(page, 'has an identity, but no access here yet').waitFor();
     await page.getByRole('link', { name: 'Only at identity' }).click();
+    // The list has a field of that name, too.
+    await page.getByRole('heading', { name: 'Only at identity' }).waitFor();
     await page.getByLabel('Role').selectOption('member');
     await page.getByRole('button', { name: 'Give access' }).click();
     await page.getByText('The role member allows to:').waitFor();

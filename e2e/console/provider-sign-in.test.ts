@@ -358,7 +358,7 @@ describe('signing in to the console through an identity provider', { skip: noBro
     assert.equal(searchParams.get('redirect_uri'), `${url}/console/callback`);
     assert.deepEqual(
       ['code_challenge_method', 'response_type', 'scope'].map((name) => searchParams.get(name)),
-      ['S256', 'code', 'openid profile'],
+      ['S256', 'code', 'openid profile email'],
     );
     assert.match(
       answer.headers.get('set-cookie') ?? '',

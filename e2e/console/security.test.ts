@@ -33,10 +33,12 @@ const consoleCalls = [
   'sign-in',
   'providers',
   'provider-sign-in',
+  'provider-test',
   'passkey-sign-in',
   'invitation',
   'account',
   'passkeys',
+  'first-passkey',
   'sessions',
 ];
 /** The number of linked pages that are checked. */

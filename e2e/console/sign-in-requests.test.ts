@@ -56,6 +56,20 @@ describe('people who sign in through a provider for the first time', { skip: noB
     assert.equal(await steps.filter({ hasText: 'passed' }).count(), 3);
     await assertAccessible(page, 'the test of a provider', 'usual');
 
+    await page.getByRole('button', { name: 'Test corp with my own sign-in' }).click();
+    await page.getByRole('link', { name: 'ada' }).click();
+    await enterSecret(page);
+    const claims = page.getByLabel('Claims of corp');
+    await claims.getByText('ada@example.com, verified').waitFor();
+    await claims.getByText('becomes a sign-in request').waitFor();
+    assert.equal(await steps.filter({ hasText: 'passed' }).count(), 7);
+    assert.ok(page.url().endsWith('/administration?section=providers'));
+    await assertAccessible(page, 'the test of a provider by a sign-in', 'usual');
+    // It signed nobody in, and requested nothing.
+    await page.getByRole('navigation', { name: 'Pages' }).getByText('Administrator').first().waitFor();
+    const { identity } = createClient({ url: world.url, adminSecret: world.adminSecret });
+    assert.deepEqual((await identity.signInRequests.list(world.tenantId)).items, []);
+
     const first = await signIn('corp', 'ada');
     await first.page.getByText(/Your request has been sent/).waitFor();
     await assertAccessible(first.page, 'the answer to a sign-in request', 'usual');
@@ -86,6 +100,55 @@ describe('people who sign in through a provider for the first time', { skip: noB
     await inbox.getByText('No sign-in requests.').waitFor();
     const again = await signIn('corp', 'eve');
     await again.page.getByText(/Your request has been sent/).waitFor();
+  });
+
+  test('can be tested by administrators only, in the session that began the test', async () => {
+    const post = (path: string, body: object, cookie = '') =>
+      fetch(`${world.url}/console/${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'baton-console-key': 'p'.repeat(43), cookie },
+        body: JSON.stringify(body),
+      });
+    async function cookieOf(token: string) {
+      const [cookie = ''] = (await post('sign-in', { token })).headers.getSetCookie();
+      return cookie.split(';')[0] as string;
+    }
+    const outcome = async (answer: Response) => {
+      const { error } = (await answer.json()) as { error?: { code: string } };
+      return [answer.status, error?.code];
+    };
+    const member = await world.person(['tasks.read', 'principals.write']);
+    const [own, others] = [await cookieOf(world.adminToken), await cookieOf(member.token)];
+    const body = { provider: 'corp', test: 'yes' };
+    assert.deepEqual(await outcome(await post('provider-sign-in', body, others)), [403, 'permission_denied']);
+    assert.deepEqual(await outcome(await post('provider-sign-in', body)), [401, 'signed_out']);
+
+    const begun = await post('provider-sign-in', body, own);
+    const { url } = (await begun.json()) as { url: string };
+    const [sealed = ''] = begun.headers.getSetCookie();
+    const query = new URLSearchParams({
+      state: new URL(url).searchParams.get('state') as string,
+      error: 'access_denied',
+      iss: issuer,
+    });
+    const callback = () =>
+      fetch(`${world.url}/console/callback?${query}`, {
+        redirect: 'manual',
+        headers: { cookie: sealed.split(';')[0] as string },
+      });
+    const returned = await callback();
+    assert.deepEqual([returned.status, returned.headers.get('location')], [303, '/']);
+    assert.ok(returned.headers.getSetCookie().every((cookie) => !cookie.startsWith('baton_console=')));
+    assert.equal((await callback()).headers.get('location'), '/sign-in?problem=sign_in_expired');
+    const notFound = [404, 'provider_test_not_found'];
+    assert.deepEqual(await outcome(await post('provider-test', {}, others)), notFound);
+    assert.deepEqual(await (await post('provider-test', {}, own)).json(), {
+      provider: 'corp',
+      failed: 'authorization',
+      code: 'provider_refused',
+      detail: 'The identity provider rejected the sign-in. It reported: access_denied',
+    });
+    assert.deepEqual(await outcome(await post('provider-test', {}, own)), notFound);
   });
 
   test('get in at once if the provider admits them and coordination allows it', async () => {

@@ -84,10 +84,12 @@ describe('signing in to the console', () => {
       'demo',
       'sign-in',
       'provider-sign-in',
+      'provider-test',
       'passkey-sign-in',
       'invitation',
       'account',
       'passkeys',
+      'first-passkey',
       'sessions',
     ];
     for (const key of ['', 'short', 'p'.repeat(44)])
@@ -116,7 +118,10 @@ describe('signing in to the console', () => {
 
   test('a sign-in by a token has no passkeys and no sessions, and accepts no other acts', async () => {
     const own = await signIn();
-    assert.deepEqual((await post('/console/account', {}, own)).body, { signedInBy: 'token' });
+    assert.deepEqual((await post('/console/account', {}, own)).body, {
+      signedInBy: 'token',
+      mayAddPasskey: false,
+    });
     for (const [path, body, status, code] of [
       ['passkeys', { act: 'options' }, 409, 'browser_session_required'],
       ['passkeys', { act: 'remove', id: 'x' }, 409, 'browser_session_required'],
@@ -124,6 +129,9 @@ describe('signing in to the console', () => {
       ['passkeys', { act: 'toString' }, 400, 'invalid_request'],
       ['passkeys', {}, 400, 'invalid_request'],
       ['sessions', { act: 'list' }, 400, 'invalid_request'],
+      ['first-passkey', {}, 409, 'browser_session_required'],
+      ['provider-test', {}, 404, 'provider_test_not_found'],
+      ['provider-sign-in', { provider: 'corp', test: 'yes' }, 404, 'identity_provider_not_found'],
       ['passkey-sign-in', { state: 'x' }, 400, 'invalid_request'],
       ['passkey-sign-in', { state: 'x', credential: '[]' }, 400, 'invalid_request'],
       ['passkey-sign-in', { credential: '{}' }, 400, 'invalid_request'],
@@ -135,6 +143,9 @@ describe('signing in to the console', () => {
       ['account', {}],
       ['passkeys', { act: 'options' }],
       ['sessions', { act: 'end-others' }],
+      ['first-passkey', {}],
+      ['provider-test', {}],
+      ['provider-sign-in', { provider: 'corp', test: 'yes' }],
       ['passkey-sign-in', { state: 'x', credential: '{}', confirm: 'yes' }],
     ] as const)
       assert.deepEqual(outcome(await post(`/console/${path}`, body)), [401, 'signed_out'], path);

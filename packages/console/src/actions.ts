@@ -1,9 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { beginFirstPasskey } from './account/first-passkey.ts';
 import { changePasskeys, changeSessions, readAccount } from './account/own-account.ts';
 import { acceptByProvider, acceptInvitation, signInByPasskey } from './account/passkey-sign-in.ts';
+import { signedOut } from './browser-sessions.ts';
 import type { ConsoleContext } from './context.ts';
 import { readPageKey, readSealedSignIns, sessionCookieOf, signInCookieOf } from './cookies.ts';
 import { signInBounds } from './provider-sign-in.ts';
+import { requireAdministrator, takeTested } from './provider-test.ts';
 import { ConsoleRefusal } from './refusal.ts';
 import { readBody } from './request-body.ts';
 import { redirect, sendJson, toRefusal } from './responses.ts';
@@ -20,11 +23,13 @@ export const actions: Readonly<Record<string, Action>> = {
   '/console/sign-out': signOut,
   '/console/providers': listProviders,
   '/console/provider-sign-in': beginProviderSignIn,
+  '/console/provider-test': takeTested,
   '/console/codes': createCode,
   '/console/passkey-sign-in': signInByPasskey,
   '/console/invitation': acceptInvitation,
   '/console/account': readAccount,
   '/console/passkeys': changePasskeys,
+  '/console/first-passkey': beginFirstPasskey,
   '/console/sessions': changeSessions,
 };
 
@@ -37,8 +42,9 @@ async function signIn(
   const pageKeyHash = hashKey(readPageKey(req));
   if ((code === undefined) === (given === undefined))
     throw new ConsoleRefusal(400, 'invalid_request', 'Send either a code or a personal access token.');
-  const token = given ?? (code && sessions.readCode(code)?.token);
-  if (token === undefined) throw invalidCode();
+  const signedIn = given === undefined ? sessions.readCode(code ?? '') : { token: given };
+  if (signedIn === undefined) throw invalidCode();
+  const { token } = signedIn;
   const issued = await exchange.exchangeToken(req, token);
   const subject = readSubject(issued);
   if (code !== undefined) {
@@ -48,7 +54,7 @@ async function signIn(
     if (sessions.takeCode(code) === undefined) throw invalidCode();
   }
   await browsers.closeEarlier(req);
-  const key = sessions.open({ token }, subject, pageKeyHash);
+  const key = sessions.open(signedIn, subject, pageKeyHash);
   sendJson(res, 200, publicToken(issued), { 'set-cookie': sessionCookieOf(key, isSecure) });
 }
 
@@ -66,7 +72,7 @@ async function controlDemo(
   if (act !== 'state' && act !== 'start' && act !== 'remove')
     throw new ConsoleRefusal(400, 'invalid_request', '`act` must be state, start or remove.');
   const { accessToken } = await browsers.issueToken(req);
-  const isAllowed = demo?.isFor(await exchange.findPrincipal(accessToken)) ?? false;
+  const isAllowed = demo?.isFor((await exchange.findPrincipal(accessToken)).id) ?? false;
   if (act === 'state') return sendJson(res, 200, { isAllowed });
   if (demo === undefined || !isAllowed)
     throw new ConsoleRefusal(
@@ -108,11 +114,12 @@ async function listProviders({ providers }: ConsoleContext, req: IncomingMessage
 }
 
 async function beginProviderSignIn(
-  { providers, browsers, rates, countedAs, isSecure }: ConsoleContext,
+  context: ConsoleContext,
   req: IncomingMessage,
   res: ServerResponse,
 ): Promise<void> {
-  const { provider, next = '/', invitation } = await readBody(req, ['provider', 'next', 'invitation']);
+  const { providers, browsers, rates, countedAs, isSecure } = context;
+  const { provider, next = '/', ...given } = await readBody(req, ['provider', 'next', 'invitation', 'test']);
   if (providers === undefined || provider === undefined)
     throw new ConsoleRefusal(
       404,
@@ -129,7 +136,10 @@ async function beginProviderSignIn(
     );
   const pageKeyHash = hashKey(readPageKey(req));
   if (!rates.begin.take(countedAs(req))) throw rateLimited();
-  const from = { redirectUri, invitation, session: browsers.find(req)?.key };
+  const isTest = given.test !== undefined;
+  if (isTest) await requireAdministrator(context, req);
+  const { invitation } = isTest ? {} : given;
+  const from = { redirectUri, invitation, isTest, session: browsers.find(req)?.key };
   const { url, browser } = await providers.begin(provider, next, pageKeyHash, from);
   const cookie = `${signInCookieOf(browser, isSecure)}; Max-Age=${signInBounds.lastsMsMax / 1000}`;
   sendJson(res, 200, { url }, { 'set-cookie': cookie });
@@ -162,7 +172,7 @@ export async function finishProviderSignIn(
     if (providers === undefined)
       throw new ConsoleRefusal(404, 'not_found', 'This console has no identity providers.');
     if (!rates.finish.take(countedAs(req))) throw rateLimited();
-    const { grant, next, pageKeyHash, session, invitation } = await providers.finish(
+    const finished = await providers.finish(
       {
         state: answer.get('state') ?? '',
         code: answer.get('code') ?? undefined,
@@ -171,6 +181,12 @@ export async function finishProviderSignIn(
       },
       readSealedSignIns(req),
     );
+    const { next, pageKeyHash, session, invitation } = finished;
+    if ('tested' in finished) {
+      if (session === undefined || !sessions.keepTested(session, finished.tested)) throw signedOut();
+      return redirect(res, next, [deleteSignIn]);
+    }
+    const { grant } = finished;
     const { subject, ...signedIn } =
       invitation === undefined
         ? { grant, subject: readSubject(await exchange.enterWithGrant(req, grant)) }

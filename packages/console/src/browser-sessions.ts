@@ -72,7 +72,7 @@ export class BrowserSessions {
   /** @throws ConsoleRefusal 401 if this page has no session */
   require(req: IncomingMessage) {
     const found = this.find(req);
-    if (found === undefined) throw new ConsoleRefusal(401, 'signed_out', 'This browser is not signed in.');
+    if (found === undefined) throw signedOut();
     return found;
   }
 
@@ -104,6 +104,10 @@ export class BrowserSessions {
       throw new ConsoleRefusal(401, code, message);
     }
   }
+}
+
+export function signedOut(): ConsoleRefusal {
+  return new ConsoleRefusal(401, 'signed_out', 'This browser is not signed in.');
 }
 
 /** Errors of a request by a valid session. */

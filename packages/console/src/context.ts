@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { AddressRates } from './address-rates.ts';
 import type { BrowserSessions } from './browser-sessions.ts';
 import type { ConsoleDemo } from './demo.ts';
+import type { FirstPasskeys } from './first-passkeys.ts';
 import type { ProviderSignIn } from './provider-sign-in.ts';
 import type { Sessions } from './sessions.ts';
 import type { TokenExchange } from './token-exchange.ts';
@@ -13,6 +14,7 @@ export interface ConsoleContext {
   readonly exchange: TokenExchange;
   readonly providers: ProviderSignIn | undefined;
   readonly demo: ConsoleDemo | undefined;
+  readonly firstPasskeys: FirstPasskeys | undefined;
   /** The start of a sign-in sends a request to identity, its end one to the provider. Both need no session. */
   readonly rates: { readonly begin: AddressRates; readonly finish: AddressRates };
   readonly countedAs: (req: IncomingMessage) => string;

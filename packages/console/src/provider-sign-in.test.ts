@@ -73,6 +73,57 @@ test('a sign-in expires after ten minutes, and is valid once, even if it fails',
   await assert.rejects(finish(begun, begun.browser), refusedWith('sign_in_expired'));
 });
 
+test('a test of a provider returns its ID token, or the step that failed, and never a grant', async () => {
+  let tokens: { status: number; json: unknown } = { status: 200, json: {} };
+  const signIn = signInWith(discovery, () => tokens);
+  const begin = () => signIn.begin('corporate', '/administration', page, { isTest: true, session: 'key' });
+  const finish = async (answer: object, { url, browser }: { url: string; browser: string }) => {
+    const finished = await signIn.finish({ ...callbackWith(stateIn(url)), ...answer }, [browser]);
+    assert.ok(!('grant' in finished) && finished.session === 'key' && finished.next === '/administration');
+    return finished.tested;
+  };
+  const begun = await begin();
+  const valid = idToken({ nonce: new URL(begun.url).searchParams.get('nonce') });
+  tokens = { status: 200, json: { id_token: valid, refresh_token: 'r' } };
+  assert.deepEqual(await finish({}, begun), { provider: 'corporate', idToken: valid });
+  await assert.rejects(finish({}, begun), refusedWith('sign_in_expired'));
+  for (const [answer, json, failed, code, detail] of [
+    [{ error: 'access_denied' }, {}, 'authorization', 'provider_refused', /It reported: access_denied$/],
+    [{ issuer: 'https://evil.example' }, {}, 'authorization', 'invalid_issuer', /another identity provider/],
+    [{}, { error: 'invalid_client' }, 'exchange', 'provider_refused', /It reported: invalid_client$/],
+    [{}, { error: 'ä' }, 'exchange', 'provider_refused', /returned no ID token\.$/],
+    [{}, { id_token: idToken({ nonce: 'another' }) }, 'exchange', 'invalid_nonce', /another sign-in/],
+  ] as const) {
+    tokens = { status: 200, json };
+    const tested = await finish(answer, await begin());
+    assert.ok('failed' in tested);
+    assert.deepEqual([tested.failed, tested.code], [failed, code]);
+    assert.match(tested.detail, detail);
+  }
+});
+
+test('a provider that is not on offer can be tested, but nobody signs in through it', async () => {
+  const signIn = new ProviderSignIn({
+    tenantId: 't',
+    redirectUri: 'https://baton.example/console/callback',
+    providers: new Map(),
+    list: async () => [],
+    read: async () => ({
+      issuer,
+      audience: 'console',
+      status: 'active',
+      offered: false,
+      principal_kind: 'human',
+    }),
+    outbound: { readJson: async () => discovery, send: () => assert.fail() },
+  });
+  await assert.rejects(signIn.begin('corporate', '/', page), refusedWith('identity_provider_not_found'));
+  assert.match(
+    (await signIn.begin('corporate', '/', page, { isTest: true })).url,
+    /^https:\/\/login\.example\/auth/,
+  );
+});
+
 test('of two concurrent callbacks of a sign-in one finishes it, with the page and the session that started it', async () => {
   let nonce = '';
   const signIn = signInWith(discovery, () => ({ status: 200, json: { id_token: idToken({ nonce }) } }));
@@ -81,6 +132,7 @@ test('of two concurrent callbacks of a sign-in one finishes it, with the page an
   const finish = () => signIn.finish(callbackWith(stateIn(url)), [browser]);
   const [first, second] = await Promise.allSettled([finish(), finish()]);
   assert.ok(first.status === 'fulfilled' && second.status === 'rejected');
+  assert.ok('grant' in first.value);
   const { grant, ...rest } = first.value;
   assert.deepEqual(rest, {
     next: '/inbox',

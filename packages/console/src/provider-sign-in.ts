@@ -7,6 +7,7 @@ import {
   type ProviderTokens,
   type RegisteredProvider,
   readClaims,
+  readReported,
   requestTokens,
 } from './provider.ts';
 import { ConsoleRefusal } from './refusal.ts';
@@ -46,6 +47,16 @@ export interface ProviderAnswer {
   readonly issuer: string | undefined;
   readonly error: string | undefined;
 }
+
+/** The result of a sign-in that only tests the provider: its ID token, or why there is none. */
+export type TestedSignIn = { readonly provider: string } & (
+  | { readonly idToken: string }
+  | { readonly failed: 'authorization' | 'exchange'; readonly code: string; readonly detail: string }
+);
+
+/** A finished sign-in, with the console path to open, and the page and session that started it. */
+export type FinishedSignIn = Pick<BegunSignIn, 'next' | 'pageKeyHash' | 'session' | 'invitation'> &
+  ({ readonly grant: ProviderGrant } | { readonly tested: TestedSignIn });
 
 export const signInBounds = { lastsMsMax: 600_000, answeredMax: 10_000, nextCharactersMax: 1000 };
 
@@ -102,7 +113,7 @@ export class ProviderSignIn {
    * @param pageKeyHash of the page that starts it. The session is bound to that page's storage, whichever browser
    * returns.
    * @param from the redirect URI of the browser, the key of its current session, and the secret of the invitation that
-   * the sign-in accepts, if any
+   * the sign-in accepts, if any; with `isTest` also a provider that is not on offer
    * @returns the provider's URL, and the value of the browser's cookie, which is required to finish
    * @throws ConsoleRefusal
    */
@@ -110,15 +121,18 @@ export class ProviderSignIn {
     provider: string,
     next: string,
     pageKeyHash: string,
-    from: Partial<Pick<BegunSignIn, 'redirectUri' | 'session' | 'invitation'>> = {},
+    from: Partial<Pick<BegunSignIn, 'redirectUri' | 'session' | 'invitation' | 'isTest'>> = {},
   ): Promise<{ url: string; browser: string }> {
     const { providers, list, read } = this.#options;
-    const { redirectUri = this.#options.redirectUri, session, invitation } = from;
+    const { redirectUri = this.#options.redirectUri, session, invitation, isTest = false } = from;
     const isConfigured = providers.has(provider);
     const mayRead = isConfigured || list !== undefined;
     const registered = mayRead ? await read(provider).catch(() => undefined) : undefined;
-    const isOffered = registered !== undefined && (isConfigured || isOnOffer(registered));
-    if (!isOffered || registered.status !== 'active')
+    const isOffered =
+      registered !== undefined &&
+      registered.status === 'active' &&
+      (isConfigured || isTest || isOnOffer(registered));
+    if (!isOffered)
       throw new ConsoleRefusal(
         404,
         'identity_provider_not_found',
@@ -138,6 +152,7 @@ export class ProviderSignIn {
       session,
       redirectUri,
       invitation,
+      isTest,
     };
     const browser =
       this.#seals.seal({ ...begun, next: localPath(next) }, state) ??
@@ -165,24 +180,49 @@ export class ProviderSignIn {
   }
 
   /**
-   * Finishes a sign-in. In the browser that started it, its state is consumed even if the sign-in fails.
+   * Finishes a sign-in, or a test. In the browser that started it, its state is consumed even if it fails.
    * @param browser the values of the browser's sign-in cookies
-   * @returns the grant for access tokens, the console path to open, and the page and session that started it
+   * @returns the grant for access tokens, or the result of the test
    * @throws ConsoleRefusal
    */
-  async finish(
-    { state, code, issuer, error }: ProviderAnswer,
-    browser: readonly string[],
-  ): Promise<
-    { grant: ProviderGrant } & Pick<BegunSignIn, 'next' | 'pageKeyHash' | 'session' | 'invitation'>
-  > {
-    const begun = this.#takeBegun(state, browser);
-    const endpoints = await this.#endpoints.again(begun.provider);
+  async finish(answer: ProviderAnswer, browser: readonly string[]): Promise<FinishedSignIn> {
+    const begun = this.#takeBegun(answer.state, browser);
+    const { next, pageKeyHash, session, invitation } = begun;
+    const from = { next, pageKeyHash, session, invitation };
+    if (begun.isTest) return { ...from, tested: await this.#finishTest(begun, answer) };
+    const endpoints = await this.#endpointsOf(begun);
+    const tokens = await this.#redeem(begun, endpoints, requireCode(endpoints, answer));
+    const renew = (refreshToken: string) =>
+      this.#requestTokens(begun, endpoints, { grant_type: 'refresh_token', refresh_token: refreshToken });
+    return { ...from, grant: new ProviderGrant(begun.provider, tokens, renew) };
+  }
+
+  /** Requests the ID token, and keeps nothing else. A refusal is the result of its step. */
+  async #finishTest(begun: BegunSignIn, answer: ProviderAnswer): Promise<TestedSignIn> {
+    const { provider } = begun;
+    let step: 'authorization' | 'exchange' = 'authorization';
+    try {
+      const endpoints = await this.#endpointsOf(begun);
+      const code = requireCode(endpoints, answer);
+      step = 'exchange';
+      const { idToken } = await this.#redeem(begun, endpoints, code);
+      return { provider, idToken };
+    } catch (error) {
+      if (!(error instanceof ConsoleRefusal)) throw error;
+      const { code, message, reported } = error;
+      const detail = reported === undefined ? message : `${message} It reported: ${reported}`;
+      return { provider, failed: step, code, detail };
+    }
+  }
+
+  async #endpointsOf({ provider }: BegunSignIn): Promise<ProviderEndpoints> {
+    const endpoints = await this.#endpoints.again(provider);
     if (endpoints === undefined) throw new Error('a sign-in was started without resolving its provider');
-    if (issuer === undefined ? endpoints.isNamedInAnswers : issuer !== endpoints.issuer)
-      throw new ConsoleRefusal(401, 'invalid_issuer', 'The response is from another identity provider.');
-    if (error !== undefined || code === undefined)
-      throw new ConsoleRefusal(401, 'provider_refused', 'The identity provider rejected the sign-in.');
+    return endpoints;
+  }
+
+  /** Exchanges the code for the tokens of this sign-in. @throws ConsoleRefusal */
+  async #redeem(begun: BegunSignIn, endpoints: ProviderEndpoints, code: string): Promise<ProviderTokens> {
     const tokens = await this.#requestTokens(begun, endpoints, {
       grant_type: 'authorization_code',
       code,
@@ -191,16 +231,7 @@ export class ProviderSignIn {
     });
     if (readClaims(tokens.idToken).nonce !== begun.nonce)
       throw new ConsoleRefusal(401, 'invalid_nonce', 'The ID token belongs to another sign-in.');
-    const renew = (refreshToken: string) =>
-      this.#requestTokens(begun, endpoints, { grant_type: 'refresh_token', refresh_token: refreshToken });
-    const { next, pageKeyHash, session, invitation } = begun;
-    return {
-      grant: new ProviderGrant(begun.provider, tokens, renew),
-      next,
-      pageKeyHash,
-      session,
-      invitation,
-    };
+    return tokens;
   }
 
   /**
@@ -299,6 +330,22 @@ export class ProviderGrant {
     if (readClaims(tokens.idToken).subject !== this.#subject) throw ended();
     return { ...tokens, refreshToken: tokens.refreshToken ?? refreshToken };
   }
+}
+
+/** @returns the code of a response of the provider that began the sign-in. @throws ConsoleRefusal */
+function requireCode(
+  { issuer: expected, isNamedInAnswers }: ProviderEndpoints,
+  { code, issuer, error }: ProviderAnswer,
+): string {
+  if (issuer === undefined ? isNamedInAnswers : issuer !== expected)
+    throw new ConsoleRefusal(401, 'invalid_issuer', 'The response is from another identity provider.');
+  if (error === undefined && code !== undefined) return code;
+  throw new ConsoleRefusal(
+    401,
+    'provider_refused',
+    'The identity provider rejected the sign-in.',
+    readReported(error),
+  );
 }
 
 /** A path in the console, never another site. */

@@ -118,8 +118,18 @@ export async function requestTokens(
   if (status >= 500) throw unavailable();
   const { id_token: idToken, refresh_token: refreshToken } = (json ?? {}) as Record<string, unknown>;
   if (status !== 200 || !isToken(idToken))
-    throw new ConsoleRefusal(401, 'provider_refused', 'The identity provider returned no ID token.');
+    throw new ConsoleRefusal(
+      401,
+      'provider_refused',
+      'The identity provider returned no ID token.',
+      readReported((json as { error?: unknown } | undefined)?.error),
+    );
   return { idToken, refreshToken: isToken(refreshToken) ? refreshToken : undefined };
+}
+
+/** An error code of OAuth (RFC 6749, section 4.1.2.1), cut to 100 characters; undefined for any other text. */
+export function readReported(error: unknown): string | undefined {
+  return typeof error === 'string' && /^[\x20-\x7e]+$/.test(error) ? error.slice(0, 100) : undefined;
 }
 
 function isToken(value: unknown): value is string {

@@ -2,9 +2,12 @@
 export class ConsoleRefusal extends Error {
   readonly status: number;
   readonly code: string;
-  constructor(status: number, code: string, message: string) {
+  /** What the identity provider reported, for an administrator who tests it. */
+  readonly reported: string | undefined;
+  constructor(status: number, code: string, message: string, reported?: string) {
     super(message);
     this.status = status;
     this.code = code;
+    this.reported = reported;
   }
 }

@@ -17,6 +17,8 @@ export interface BegunSignIn {
   readonly redirectUri: string;
   /** The secret of the invitation that this sign-in accepts. */
   readonly invitation: string | undefined;
+  /** Whether an administrator tests the provider: the result is stored in their session, and nobody is signed in. */
+  readonly isTest: boolean;
 }
 
 const algorithm = 'aes-256-gcm';

@@ -8,6 +8,7 @@ import type { ConsoleContext } from './context.ts';
 import { callbackPath } from './cookies.ts';
 import type { ConsoleDemo } from './demo.ts';
 import { Files } from './files.ts';
+import type { FirstPasskeys } from './first-passkeys.ts';
 import { ProviderSignIn, type ProviderSignInOptions } from './provider-sign-in.ts';
 import { sendBuildStatus, sendError } from './responses.ts';
 import { Sessions } from './sessions.ts';
@@ -30,6 +31,8 @@ export interface ConsoleOptions {
   readonly countedAs: (req: IncomingMessage) => string;
   /** The tenant's identity providers for sign-in. */
   readonly signIn?: ProviderSignInOptions;
+  /** For the first administrator; without it, a first passkey requires a link. */
+  readonly firstPasskeys?: FirstPasskeys;
   /** The live demo; without it the console offers none. */
   readonly demo?: ConsoleDemo;
   /** The folder for the built console if the checkout is not writable. */
@@ -43,7 +46,10 @@ export interface ConsoleOptions {
 export interface Console {
   /** Handles a request for the console. @returns false, without a response, for any other request */
   handle(req: IncomingMessage, res: ServerResponse): boolean;
-  /** @returns a code that signs in one browser, within 60 seconds, as the owner of this personal access token */
+  /**
+   * @returns a code, to be printed for the operator, that signs in one browser, within 60 seconds, as the owner of this
+   * personal access token
+   */
   newCode(token: string): string;
 }
 
@@ -73,7 +79,7 @@ export function createConsole(options: ConsoleOptions): Console {
   const context = createContext(options);
   const build = startBuild(options);
   return {
-    newCode: (token) => context.sessions.newCode({ token }, ofThisProcess),
+    newCode: (token) => context.sessions.newCode({ token, isOperator: true }, ofThisProcess),
     handle(req, res) {
       // The raw path: `new URL` throws for `//`.
       const [path = '/'] = (req.url ?? '/').split('?', 1);
@@ -97,6 +103,7 @@ function createContext({
   transport,
   countedAs,
   signIn,
+  firstPasskeys,
   demo,
   browserUrl,
   isSecure,
@@ -108,6 +115,7 @@ function createContext({
     exchange,
     browsers: new BrowserSessions(sessions, exchange),
     providers: signIn && new ProviderSignIn(signIn),
+    firstPasskeys,
     demo,
     rates: { begin: new AddressRates(), finish: new AddressRates() },
     countedAs,

@@ -2,8 +2,16 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { hashKey, Sessions, sessionBounds } from './sessions.ts';
 
-const { idleMsMax, lastsMsMax, sessionsMax, sessionsOfOneMax, codeMsMax, codesMax, codesOfOneMax } =
-  sessionBounds;
+const {
+  idleMsMax,
+  lastsMsMax,
+  sessionsMax,
+  sessionsOfOneMax,
+  codeMsMax,
+  codesMax,
+  codesOfOneMax,
+  testedMsMax,
+} = sessionBounds;
 const pageKey = 'page';
 const pageKeyHash = hashKey(pageKey);
 
@@ -17,6 +25,35 @@ test('a code signs in once, and within a minute', () => {
   nowMs += codeMsMax;
   assert.equal(sessions.takeCode(late), undefined);
   assert.equal(sessions.takeCode('unknown'), undefined);
+});
+
+test('a code that is printed for the operator signs in as such, and the session has the age of the sign-in', () => {
+  let nowMs = 5;
+  const sessions = new Sessions(() => nowMs);
+  const signedIn = sessions.takeCode(sessions.newCode({ token: 'a', isOperator: true }, 'somebody'));
+  assert.deepEqual(signedIn, { token: 'a', isOperator: true });
+  const key = sessions.open({ token: 'a', isOperator: true }, 'somebody', pageKeyHash);
+  nowMs += 300_001;
+  const used = sessions.use(key, pageKey);
+  assert.ok(used?.token !== undefined);
+  assert.deepEqual([used.isOperator, used.ageMs], [true, 300_001]);
+});
+
+test('the result of a test of a provider is taken once, within five minutes, by the session that began it', () => {
+  let nowMs = 0;
+  const sessions = new Sessions(() => nowMs);
+  const key = sessions.open({ token: 'a' }, 'somebody', pageKeyHash);
+  const other = sessions.open({ token: 'a' }, 'somebody', pageKeyHash);
+  const result = { provider: 'corporate', idToken: 'x' };
+  assert.equal(sessions.keepTested(key, result), true);
+  assert.equal(sessions.takeTested(other), undefined);
+  assert.deepEqual(sessions.takeTested(key), result);
+  assert.equal(sessions.takeTested(key), undefined);
+  sessions.keepTested(key, result);
+  nowMs += testedMsMax;
+  assert.equal(sessions.takeTested(key), undefined);
+  sessions.close(key);
+  assert.equal(sessions.keepTested(key, result), false);
 });
 
 test('beyond the limit, a new code replaces the oldest', () => {

@@ -1,9 +1,11 @@
 import { createHash, randomBytes } from 'node:crypto';
-import type { ProviderGrant } from './provider-sign-in.ts';
+import type { ProviderGrant, TestedSignIn } from './provider-sign-in.ts';
 
 /** A sign-in with a personal access token. */
 interface ByToken {
   readonly token: string;
+  /** Whether the sign-in was by a code that this process printed for its operator. */
+  readonly isOperator?: boolean;
   readonly grant?: undefined;
   readonly secret?: undefined;
 }
@@ -30,6 +32,8 @@ type Session = SignedIn & {
   readonly pageKeyHash: string;
   readonly endsAtMs: number;
   usedAtMs: number;
+  /** The result of the last test of a provider, until the page takes it. */
+  tested?: { readonly result: TestedSignIn; readonly endsAtMs: number } | undefined;
 };
 
 type Code = ByToken & { readonly subject: string; readonly endsAtMs: number };
@@ -46,6 +50,7 @@ export const sessionBounds = {
   codeMsMax: 60_000,
   codesMax: 1000,
   codesOfOneMax: 10,
+  testedMsMax: 300_000,
 };
 
 /**
@@ -79,7 +84,9 @@ export class Sessions {
   /** @returns the credential of a code, without consuming the code; undefined if it is unknown, used or expired */
   readCode(code: string): ByToken | undefined {
     const found = this.#codes.get(hashKey(code));
-    return found !== undefined && found.endsAtMs > this.#now() ? { token: found.token } : undefined;
+    return found !== undefined && found.endsAtMs > this.#now()
+      ? { token: found.token, ...(found.isOperator === true && { isOperator: true }) }
+      : undefined;
   }
 
   /** Like `readCode`, and consumes the code. */
@@ -106,8 +113,14 @@ export class Sessions {
     });
   }
 
-  /** @returns the browser's credential and owner; undefined if the session has ended or belongs to another page */
-  use(key: string, pageKey: string): (SignedIn & { readonly subject: string }) | undefined {
+  /**
+   * @returns the browser's credential, its owner and the age of the sign-in; undefined if the session has ended or
+   * belongs to another page
+   */
+  use(
+    key: string,
+    pageKey: string,
+  ): (SignedIn & { readonly subject: string; readonly ageMs: number }) | undefined {
     const hash = hashKey(key);
     const session = this.#sessions.get(hash);
     if (session === undefined || session.pageKeyHash !== hashKey(pageKey)) return undefined;
@@ -117,7 +130,23 @@ export class Sessions {
     session.usedAtMs = nowMs;
     // Reinserted at the end of the map, so that the first entry is the least recently used.
     this.#sessions.set(hash, session);
-    return session;
+    return { ...session, ageMs: nowMs - session.endsAtMs + sessionBounds.lastsMsMax };
+  }
+
+  /** Stores the result of a test in the session that began it. @returns false if that session has ended */
+  keepTested(key: string, result: TestedSignIn): boolean {
+    const session = this.#sessions.get(hashKey(key));
+    if (session === undefined) return false;
+    session.tested = { result, endsAtMs: this.#now() + sessionBounds.testedMsMax };
+    return true;
+  }
+
+  /** @returns the result of the session's last test, once; undefined if there is none, or it is more than five minutes old */
+  takeTested(key: string): TestedSignIn | undefined {
+    const session = this.#sessions.get(hashKey(key));
+    const tested = session?.tested;
+    if (session !== undefined) session.tested = undefined;
+    return tested !== undefined && tested.endsAtMs > this.#now() ? tested.result : undefined;
   }
 
   /** @returns the credential of the session, which may have to be revoked; undefined if there was none */

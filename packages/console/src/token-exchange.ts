@@ -73,14 +73,15 @@ export class TokenExchange {
     });
   }
 
-  /** @returns the id of the token's owner in the coordination service */
-  async findPrincipal(accessToken: string): Promise<string> {
+  /** @returns the id and the permissions of the token's owner in the coordination service */
+  async findPrincipal(accessToken: string): Promise<{ id: string; permissions: readonly string[] }> {
     const { harness } = createClient({
       url: this.#options.url,
       deadlineMs: exchangeMsMax,
       credential: { accessToken: () => Promise.resolve({ accessToken, expiresIn: 60 }) },
     });
-    return (await harness.getContext()).principal.id;
+    const { principal, permissions } = await harness.getContext();
+    return { id: principal.id, permissions };
   }
 
   /** Sends a request to identity on behalf of a browser. @throws ConsoleRefusal 503 if too many are running */

@@ -19,6 +19,7 @@ import {
 import { type Connection, connectionFile, writeConnection } from './connection.ts';
 import { consoleSignIn } from './console-sign-in.ts';
 import { type Databases, migrateDatabases, openDatabases, refuseUnrelatedDatabases } from './databases.ts';
+import { firstPasskeysBy } from './first-passkeys.ts';
 import { type Home, openHome } from './home.ts';
 import { isSamePlace, placesOfSettings, rejectMissingAddresses } from './home-databases.ts';
 import { LiveDemo } from './live-demo.ts';
@@ -141,6 +142,7 @@ async function start(
   const page = createConsole({
     ...(signIn && { signIn }),
     browserUrl,
+    firstPasskeys: firstPasskeysBy(`${urls.localUrl}/iam`, secrets.iamBootstrapToken),
     demo,
     url: urls.localUrl,
     transport: (req) => sendOnBehalf(services.identity, req),

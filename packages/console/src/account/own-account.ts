@@ -4,19 +4,25 @@ import { ConsoleRefusal } from '../refusal.ts';
 import { readBody } from '../request-body.ts';
 import { sendJson } from '../responses.ts';
 import type { Identity } from '../token-exchange.ts';
+import { mayAddFirstPasskey } from './first-passkey.ts';
 import { readCredential, requireText } from './passkey-sign-in.ts';
 
 /** Sends how this browser is signed in, and the person's passkeys and sessions if it is by a session of identity. */
 export async function readAccount(
-  { browsers }: ConsoleContext,
+  context: ConsoleContext,
   req: IncomingMessage,
   res: ServerResponse,
 ): Promise<void> {
+  const { browsers } = context;
   await readBody(req, []);
   const { grant, token } = browsers.require(req).session;
   if (grant !== undefined)
     return sendJson(res, 200, { signedInBy: 'identity_provider', provider: grant.provider });
-  if (token !== undefined) return sendJson(res, 200, { signedInBy: 'token' });
+  if (token !== undefined)
+    return sendJson(res, 200, {
+      signedInBy: 'token',
+      mayAddPasskey: await mayAddFirstPasskey(context, req),
+    });
   const account = await browsers.asPerson(req, async (identity, secret) => {
     const [passkeys, sessions] = await Promise.all([
       identity.passkeys.listOwn({ token: secret }),

@@ -81,6 +81,21 @@ export async function signInThrough(provider: string, next: string, invitation?:
   location.assign(url);
 }
 
+/** Redirects an administrator to an identity provider to test it. Nobody is signed in by it. */
+export async function testThrough(provider: string, next: string): Promise<void> {
+  const { url } = await post<{ url: string }>('provider-sign-in', { provider, next, test: 'yes' });
+  location.assign(url);
+}
+
+/** The result of a sign-in that tested a provider. */
+export type TestedSignIn = { readonly provider: string } & (
+  | { readonly idToken: string }
+  | { readonly failed: 'authorization' | 'exchange'; readonly code: string; readonly detail: string }
+);
+
+/** Takes the result of the last test, once. */
+export const takeTestedSignIn = () => post<TestedSignIn>('provider-test');
+
 /** Ends the session of this browser, or of every browser that this person has signed in. */
 export async function signOut({ isEverywhere = false } = {}): Promise<void> {
   await post<object>('sign-out', isEverywhere ? { everywhere: 'yes' } : {});
@@ -110,7 +125,7 @@ export type BrowserSession = Answer<Identity['browserSessions']['listOwn']>['ite
 
 /** How this browser is signed in. Only a browser session of identity can manage passkeys and sessions. */
 export type Account =
-  | { readonly signedInBy: 'token' }
+  | { readonly signedInBy: 'token'; readonly mayAddPasskey: boolean }
   | { readonly signedInBy: 'identity_provider'; readonly provider: string }
   | {
       readonly signedInBy: 'session';

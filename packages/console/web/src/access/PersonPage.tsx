@@ -98,8 +98,10 @@ function Person({ person, administration }: PersonProps) {
           <span>
             added <Moment at={createdAt} />
           </span>
-          <span>{lastUsedAt === null ? 'never used' : 'last used '}</span>
-          {lastUsedAt !== null && <Moment at={lastUsedAt} />}
+          <span>
+            {lastUsedAt === null ? 'never used' : 'last used '}
+            {lastUsedAt !== null && <Moment at={lastUsedAt} />}
+          </span>
         </p>
         <p className="soft mono">
           {principalId !== null && `principal ${principalId} `}

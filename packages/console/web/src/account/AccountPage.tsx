@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { readAccount } from '../client.ts';
 import { ErrorNote, Loading } from '../parts/Notes.tsx';
+import { FirstPasskey } from './FirstPasskey.tsx';
 import { OwnPasskeys } from './OwnPasskeys.tsx';
 import { OwnSessions } from './OwnSessions.tsx';
 
@@ -21,7 +22,12 @@ export function AccountPage() {
           <OwnSessions {...account.data} />
         </>
       )}
-      {account.data?.signedInBy === 'token' && <NoSession by="a token or a code from `baton console`" />}
+      {account.data?.signedInBy === 'token' &&
+        (account.data.mayAddPasskey ? (
+          <FirstPasskey />
+        ) : (
+          <NoSession by="a token or a code from `baton console`" />
+        ))}
       {account.data?.signedInBy === 'identity_provider' && <NoSession by={account.data.provider} />}
     </div>
   );

@@ -78,6 +78,9 @@ function OwnSignIn() {
         </button>
         <a href={`/sign-in?next=${encodeURIComponent(location.pathname + location.search)}`}>Sign in again</a>
       </div>
+      <p className="soft">
+        If you have no passkey yet, see <a href="/account">your account</a>.
+      </p>
     </>
   );
 }

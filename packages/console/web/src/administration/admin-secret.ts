@@ -53,13 +53,26 @@ export function openAdministration(adminSecret: string): Promise<void> {
   return open({ adminSecret }, lockAdministration);
 }
 
+let opening: Promise<void> | undefined;
+
 /**
  * Unlocks the administration for an administrator who has signed in within the last five minutes. The token is renewed
- * while that sign-in is recent; then the administration is locked again, unless the person confirms it.
+ * while that sign-in is recent; then the administration is locked again, unless the person confirms it. Several gates of
+ * a page share one pending request.
  * @param renew runs the first request for a token; by default it lets the person sign in again if that is necessary
  * @throws BatonError `fresh_sign_in_required` and the other refusals of the request
  */
-export async function openOwnAdministration(renew: Renew = withFreshSignIn): Promise<void> {
+export function openOwnAdministration(renew: Renew = withFreshSignIn): Promise<void> {
+  opening ??= openByToken(renew).finally(() => {
+    opening = undefined;
+  });
+  return opening;
+}
+
+/** A list may be read again at any time, so only a change, which a person has begun, opens the passkey dialog. */
+const renewForActs: Renew = (request) => (queries.isMutating() > 0 ? withFreshSignIn(request) : request());
+
+async function openByToken(renew: Renew): Promise<void> {
   let run = renew;
   // The clients of all lists share one token.
   let held: HeldToken | undefined;
@@ -84,7 +97,7 @@ export async function openOwnAdministration(renew: Renew = withFreshSignIn): Pro
   await open(own, () => {
     held = undefined;
   });
-  run = withFreshSignIn;
+  run = renewForActs;
 }
 
 interface HeldToken {

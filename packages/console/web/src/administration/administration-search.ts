@@ -12,9 +12,17 @@ export const sectionNames = {
 
 export type SectionName = keyof typeof sectionNames;
 
-/** @returns the section in the URL; none for an unknown name */
-export function administrationSearch({ section }: Record<string, unknown>): { section?: SectionName } {
-  return typeof section === 'string' && Object.hasOwn(sectionNames, section)
-    ? { section: section as SectionName }
-    : {};
+export interface AdministrationSearch {
+  readonly section?: SectionName;
+  /** The key of the identity provider whose test has just returned to the console. */
+  readonly tested?: string;
+}
+
+/** Parses the URL; unknown parameters are dropped. */
+export function administrationSearch({ section, tested }: Record<string, unknown>): AdministrationSearch {
+  return {
+    ...(typeof section === 'string' &&
+      Object.hasOwn(sectionNames, section) && { section: section as SectionName }),
+    ...(typeof tested === 'string' && tested !== '' && { tested: tested.slice(0, 63) }),
+  };
 }

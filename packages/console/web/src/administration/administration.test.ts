@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { afterEach, describe } from 'node:test';
+import { afterEach, describe, type TestContext } from 'node:test';
 import type { identity } from '@baton/sdk';
 import {
   type Answers,
@@ -220,20 +220,54 @@ describe("an administrator's own sign-in", () => {
     await find('button', 'Lock administration');
   });
 
-  test('that has become too old locks it, with the responses that required it', async (t) => {
-    let nowMs = Date.now();
+  /** Opens a section, and lets the sign-in become too old. */
+  async function openUntilTooOld(t: TestContext) {
     const service = await openOwn(accounts);
-    await see('Writer');
-    t.mock.method(Date, 'now', () => nowMs);
-    t.mock.method(performance, 'now', () => nowMs);
-    nowMs += 291_000;
+    await find('button', 'Lock administration');
+    const laterMs = Date.now() + 291_000;
+    t.mock.method(Date, 'now', () => laterMs);
+    t.mock.method(performance, 'now', () => laterMs);
     service.answer({ 'identityAdministrationTokens.create': tooOld });
+    return service;
+  }
+
+  test('that has become too old locks it, with the responses that required it, and opens no dialog', async (t) => {
+    const service = await openUntilTooOld(t);
+    await see('Writer');
     await click('link', 'Groups');
-    await find('button', 'Use your passkey');
-    await click('button', 'Cancel');
     await see('Managing people, agents and credentials requires a sign-in of the last five minutes');
+    assert.ok(isThere('button', "Confirm that it's you") && !isThere('button', 'Use your passkey'));
     notSeen('Writer');
     assert.ok(!isThere('button', 'Lock administration'));
+    service.answer({ 'identityAdministrationTokens.create': granted({ expiresAt: fromNow(290) }) });
+    await click('button', "Confirm that it's you");
+    await see('No groups.');
+  });
+
+  test('that has become too old requires a passkey for a change', async (t) => {
+    await openUntilTooOld(t);
+    await click('button', 'Revoke …');
+    // The change waits for the passkey.
+    const revoked = click('button', 'Revoke');
+    await click('button', 'Cancel', await find('alertdialog'));
+    await revoked;
+    await see('Managing people, agents and credentials requires a sign-in of the last five minutes');
+    notSeen('Writer');
+  });
+
+  test('unlocks all gates of a page by one token', async () => {
+    const service = await open('/people?invite=true', {
+      ...administrator,
+      answers: {
+        ...usual,
+        'people.list': pageOf(),
+        'accessRoles.list': pageOf(),
+        'identity.invitations.list': { items: [], next_after: null },
+        'identityAdministrationTokens.create': granted(),
+      },
+    });
+    await see('Create link');
+    assert.equal(service.askedFor('identityAdministrationTokens.create').length, 1);
   });
 
   test('whose token identity rejects gets another one, once', async () => {

@@ -66,7 +66,7 @@ describe('the invitation', () => {
   test('reports that this browser is signed in as somebody', async () => {
     await open(`/invite#${secret}`, {
       answers: { 'identity.invitations.read': { ...invitation, kind: 'recovery' } as never },
-      others: { '/console/account': { signedInBy: 'token' } },
+      others: { '/console/account': { signedInBy: 'token', mayAddPasskey: false } },
     });
     await see('Welcome back, Maria');
     await see('This browser is already signed in. Accepting signs in Maria instead.');
@@ -163,8 +163,15 @@ describe('the account', () => {
     await see('This action requires a sign-in of the last five minutes.');
   });
 
+  test('offers a first passkey to the reader of the printed address', async () => {
+    await open('/account', { others: { '/console/account': { signedInBy: 'token', mayAddPasskey: true } } });
+    await see('Add your first passkey');
+    await see('Passkeys require https.');
+    notSeen('recovery link');
+  });
+
   for (const [how, words] of [
-    [{ signedInBy: 'token' }, 'You signed in with a token'],
+    [{ signedInBy: 'token', mayAddPasskey: false }, 'You signed in with a token'],
     [{ signedInBy: 'identity_provider', provider: 'corporate' }, 'You signed in with corporate.'],
   ] as const)
     test(`${how.signedInBy} shows how to get a passkey`, async () => {

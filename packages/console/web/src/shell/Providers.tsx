@@ -39,10 +39,13 @@ export function Problem() {
   );
 }
 
+/** An open page shows a new provider after this time. The server reads its own list every two seconds at most. */
+const pollMs = 5_000;
+
 /** Sign-in buttons for the tenant's identity providers. */
 export function Providers() {
   const address = new URLSearchParams(location.search);
-  const { data } = useQuery({ queryKey: ['providers'], queryFn: signInProviders });
+  const { data } = useQuery({ queryKey: ['providers'], queryFn: signInProviders, refetchInterval: pollMs });
   const redirect = useMutation({
     mutationFn: (provider: string) => signInThrough(provider, localPath(address.get('next'))),
   });
