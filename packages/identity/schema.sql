@@ -734,6 +734,7 @@ create table workload_rules (
   lifetime_seconds_max integer not null,
   status text default 'active'::text not null,
   created_at timestamp(3) with time zone default now() not null,
+  last_used_at timestamp(3) with time zone,
   constraint workload_rules_pkey PRIMARY KEY (id),
   constraint workload_rules_key UNIQUE (identity_provider_id, key),
   constraint workload_rules_status_check CHECK ((status = ANY (ARRAY['active'::text, 'disabled'::text]))),
