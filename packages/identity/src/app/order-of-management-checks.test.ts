@@ -2,7 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { after, before } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { type Attempt, attemptOf, type CheckOrder, fault, orderTests } from '../testing/check-order.ts';
-import { absent, malformed, storeFaults, tenantFaults, unknownTenant, withFields } from '../testing/faults.ts';
+import {
+  absent,
+  malformed,
+  storeFaults,
+  tenantFaults,
+  unknownTenant,
+  withFields,
+} from '../testing/faults.ts';
 import { startIdentity, type TestIdentity } from '../testing/identity.ts';
 import { made, makeAudience, makePrincipal, makeServiceAccount, makeTenant } from '../testing/objects.ts';
 import { makeProvider, makeProvisioning } from '../testing/provisioning.ts';

@@ -49,8 +49,7 @@ const linkFaults = [
   fault('invalid_invitation', ({ body }: Attempt) => (body.token += 'x'), 'wrong secret'),
   fault(
     'invalid_invitation',
-    ({ ids }: Attempt) =>
-      store`update invitations set expires_at = now() where id = ${ids['invitationId']}`,
+    ({ ids }: Attempt) => store`update invitations set expires_at = now() where id = ${ids['invitationId']}`,
     'expired',
   ),
   fault('invalid_invitation', closedTenant, 'tenant'),
@@ -68,7 +67,8 @@ async function withRequest(body?: object): Promise<Attempt> {
 
 const decided =
   (status: 'admitted' | 'refused') =>
-  ({ ids }: Attempt) => store`
+  ({ ids }: Attempt) =>
+    store`
     update sign_in_requests set status = ${status}, decided_at = now() where id = ${ids['signInRequestId']}`;
 const requestFaults = [
   ...tenantFaults,
@@ -95,11 +95,7 @@ async function withClient(by: 'browser' | 'device', more: object = {}): Promise<
     by === 'device'
       ? { userCode: (await newDevice(identity)).user_code }
       : { request: (await begin(identity, requestOf(makePkce()))).request };
-  return attemptOf(
-    { tenantId, principalId, browserSessionId: session.id },
-    { token, ...asked, ...more },
-    {},
-  );
+  return attemptOf({ tenantId, principalId, browserSessionId: session.id }, { token, ...asked, ...more }, {});
 }
 
 const deadSessions = [
@@ -159,8 +155,7 @@ const orders: CheckOrder[] = [
       ),
       fault(
         'sign_in_request_outdated',
-        ({ ids }) =>
-          store`update identity_providers set status = 'disabled' where id = ${ids['providerId']}`,
+        ({ ids }) => store`update identity_providers set status = 'disabled' where id = ${ids['providerId']}`,
       ),
       fault('external_identity_conflict', linkMeanwhile),
     ],

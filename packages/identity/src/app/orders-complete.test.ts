@@ -29,5 +29,8 @@ test('the order of refusals of every write is in a table', async () => {
     writes.filter((name) => !isListed(name)),
     writes.filter((name) => name in elsewhere),
   );
-  assert.deepEqual(Object.keys(elsewhere).filter((name) => !writes.includes(name)), []);
+  assert.deepEqual(
+    Object.keys(elsewhere).filter((name) => !writes.includes(name)),
+    [],
+  );
 });

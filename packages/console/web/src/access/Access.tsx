@@ -68,7 +68,7 @@ interface ChangeRoleProps {
 function ChangeRole({ principalId, accessRole, version }: ChangeRoleProps) {
   const queries = useQueryClient();
   const change = useMutation({
-    mutationFn: (role: string) => 
+    mutationFn: (role: string) =>
       baton.principals.setAccess(
         principalId,
         { accessRole: role },

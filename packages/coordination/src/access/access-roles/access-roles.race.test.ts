@@ -84,9 +84,7 @@ test('of two last administrators who give up their rights at once one stays', as
   for (let round = 0; round < raceRounds; round += 1) {
     const second = await baton.actor({ kind: 'human', permissions: ['admin'], tenantId: first.tenantId });
     const answers = await Promise.all(
-      [first, second].map((one) =>
-        setAccess(one, one.principalId, { permissions: ['principals.read'] }),
-      ),
+      [first, second].map((one) => setAccess(one, one.principalId, { permissions: ['principals.read'] })),
     );
     const statuses = answers.map(({ status }) => status).sort();
     assert.deepEqual(statuses, [200, 409]);

@@ -27,8 +27,7 @@ function refused(answer: Answer, status: number, code: string, details?: object)
   if (details !== undefined) assert.deepEqual(answer.body.error.details, details);
 }
 
-const setAccess = (principalId: string, body: object, actor = admin) =>
-  setAccessBy(actor, principalId, body);
+const setAccess = (principalId: string, body: object, actor = admin) => setAccessBy(actor, principalId, body);
 
 const bindAnother = (principalId: string, body: object) =>
   admin.post(`/principals/${principalId}/iam-bindings`, {
@@ -98,7 +97,10 @@ test('bindings with different rights show no common role, and all permissions', 
 });
 
 test('refusals come in the documented order', async () => {
-  const writer = await baton.actor({ kind: 'human', permissions: ['principals.read', 'principals.write', 'tasks.read'] });
+  const writer = await baton.actor({
+    kind: 'human',
+    permissions: ['principals.read', 'principals.write', 'tasks.read'],
+  });
   const { body: unbound } = await admin.post('/principals', { kind: 'agent', displayName: 'Unbound' });
   const agent = await baton.actor({ kind: 'agent', permissions: ['tasks.read', 'goals.read'] });
   refused(await setAccess(newId(), { permissions: ['zebra'] }), 404, 'not_found');
@@ -192,11 +194,7 @@ test('of two changes of the same access at the same time one is refused', async 
   const { version } = (await admin.get(`/principals/${id}/access`)).body;
   const answers = await Promise.all(
     ['viewer', 'member'].map((accessRole) =>
-      admin.put(
-        `/principals/${id}/access`,
-        { accessRole },
-        { 'if-match': `"principal_access-${version}"` },
-      ),
+      admin.put(`/principals/${id}/access`, { accessRole }, { 'if-match': `"principal_access-${version}"` }),
     ),
   );
   assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 409]);

@@ -71,7 +71,9 @@ export function findClients(queries: readonly ClientQuery[], useIntervalSeconds:
 /** One audit row, and the credential whose last use is updated, if any. */
 export interface LedgerEntry {
   readonly audit: AuditDraft;
-  readonly used?: readonly ['platform_access_token' | 'service_account' | 'workload_rule', string] | undefined;
+  readonly used?:
+    | readonly ['platform_access_token' | 'service_account' | 'workload_rule', string]
+    | undefined;
 }
 
 /**
