@@ -3,7 +3,7 @@ import { after, before } from 'node:test';
 import { makeRealm, newSubject, signInBy, startFederation } from '../sign-in/federation/testing/sign-in.ts';
 import type { Upstream } from '../sign-in/federation/testing/upstream.ts';
 import { begin, makePkce, oauthSettings, requestOf } from '../sign-in/oauth/testing/browser.ts';
-import { newDevice } from '../sign-in/oauth/testing/device.ts';
+import { requestDevice } from '../sign-in/oauth/testing/device.ts';
 import { ask, invite, makePerson } from '../sign-in/passkeys/testing/people.ts';
 import { type Attempt, attemptOf, type CheckOrder, fault, orderTests } from '../testing/check-order.ts';
 import { absent, malformed, storeFaults, tenantFaults, withFields } from '../testing/faults.ts';
@@ -18,7 +18,10 @@ import { made, makeAudience, makePrincipal, makeTenant, readScope, writeScope } 
 let identity: TestIdentity;
 let upstream: Upstream;
 before(async () => {
-  ({ identity, upstream } = await startFederation(oauthSettings));
+  ({ identity, upstream } = await startFederation({
+    ...oauthSettings,
+    IAM_TRUSTED_PROXIES: '["127.0.0.1/32"]',
+  }));
 });
 after(async () => {
   await identity.close();
@@ -86,6 +89,15 @@ async function linkMeanwhile({ ids }: Attempt): Promise<void> {
     from sign_in_requests where id = ${signInRequestId}`;
 }
 
+let devices = 0;
+
+/** A device at an address of its own: the pending ones of an address are limited. */
+async function newUserCode(): Promise<string> {
+  devices += 1;
+  const address = `203.0.113.${devices % 200}`;
+  return (await made(requestDevice(identity, {}, { 'x-forwarded-for': address }))).user_code;
+}
+
 /** A signed-in person before a request of an OAuth client. */
 async function withClient(by: 'browser' | 'device', more: object = {}): Promise<Attempt> {
   const tenantId = await makeTenant(identity);
@@ -93,7 +105,7 @@ async function withClient(by: 'browser' | 'device', more: object = {}): Promise<
   const { token, principalId, session } = await makePerson(identity, tenantId);
   const asked =
     by === 'device'
-      ? { userCode: (await newDevice(identity)).user_code }
+      ? { userCode: await newUserCode() }
       : { request: (await begin(identity, requestOf(makePkce()))).request };
   return attemptOf({ tenantId, principalId, browserSessionId: session.id }, { token, ...asked, ...more }, {});
 }
@@ -165,8 +177,10 @@ const orders: CheckOrder[] = [
     prepare: () => withRequest({ reason: 'unknown' }),
     proven: tenantFaults,
     faults: [
-      ...requestFaults,
-      fault('a list', withFields({ reason: 'x'.repeat(1001) }), 'reason'),
+      ...tenantFaults,
+      malformed('signInRequestId'),
+      fault('a list', withFields({ reason: 'x'.repeat(201) }), 'reason'),
+      fault('sign_in_request_not_found', absent('signInRequestId')),
       fault('sign_in_request_decided', decided('admitted')),
     ],
   },

@@ -12,7 +12,9 @@ const elsewhere: Readonly<Record<string, string>> = {
   'POST /oauth2/revoke': 'a form with the errors of RFC 6749: oauth2/*.test.ts',
   'POST /oauth2/device-authorization': 'a form with the errors of RFC 8628: oauth/refused-requests.test.ts',
   'POST /passkeys:sign-in-options': 'refuses nothing but a body',
-  'POST /scim/v2/.search': 'a search over both kinds, as of each',
+  'POST /scim/v2/.search': 'a search, with the refusals of a filter: scim/root-search/root-search.test.ts',
+  'POST /scim/v2/Users/.search': 'the same',
+  'POST /scim/v2/Groups/.search': 'the same',
 };
 
 test('the order of refusals of every write is in a table', async () => {
