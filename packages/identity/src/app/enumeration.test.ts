@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { generateKeyPairSync } from 'node:crypto';
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, mock, test } from 'node:test';
@@ -98,7 +98,8 @@ test('an unknown passkey gets the response of a known one, after as much work', 
   const present = async (by: VirtualAuthenticator) => {
     const { publicKey, state } = await made(ask(identity, '/passkeys:sign-in-options'));
     verified.mock.resetCalls();
-    const credential = by.get(publicKey, { key });
+    const userHandle = by.userHandle === '' ? randomBytes(32).toString('base64url') : by.userHandle;
+    const credential = by.get(publicKey, { key, userHandle });
     const answer = shown(await ask(identity, '/passkeys:sign-in', { state, credential }));
     return { answer, signatures: verified.mock.callCount() };
   };

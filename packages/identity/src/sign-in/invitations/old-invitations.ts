@@ -21,6 +21,7 @@ export function startOldInvitationSweep(pool: Pool, log: Logger): () => Promise<
 }
 
 export async function sweepOldInvitations(pool: Pool, stopping?: AbortSignal): Promise<void> {
-  for (let deleted = batchRowsMax; deleted === batchRowsMax && stopping?.aborted !== true; )
+  // To the end, because an accepted link is deleted after the person's others.
+  for (let deleted = 1; deleted > 0 && stopping?.aborted !== true; )
     deleted = (await pool.rows(deleteOldInvitations(daysKept, batchRowsMax))).length;
 }

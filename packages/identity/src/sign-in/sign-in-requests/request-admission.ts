@@ -31,6 +31,8 @@ export async function requestAdmission(
   await db.run(deleteEndedRequest(asking));
   if ((await db.row(updateAttempts(asking))) !== undefined) return;
   await db.run(lockTenantForRequests(tenantId));
+  // A rival sign-in of the same person may have stored the request during the wait.
+  if ((await db.row(updateAttempts(asking))) !== undefined) return;
   if (await isFull(context, provider)) {
     context.log.warn(
       { tenantId, identityProvider: provider.key },

@@ -56,7 +56,7 @@ export function deleteOldRequests(daysKept: number, rowsMax: number) {
     returning id`;
 }
 
-/** No row when a concurrent sign-in has stored a request of the same person. */
+/** Call it under the lock of the tenant, for a person without a request. No row if there is one. */
 export function insertRequest(
   request: Asking & {
     id: string;
