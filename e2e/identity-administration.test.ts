@@ -100,7 +100,12 @@ test('who loses the role loses the token', async () => {
   const { token, tenantId } = (await request(person.accessToken)).body;
   keepSecret('administration token', token);
   assert.equal(await statusAt(tenantId, token), 200);
-  await baton.admin.principals.setAccess(person.id, { accessRole: 'member' });
+  const { version } = await baton.admin.principals.getAccess(person.id);
+  await baton.admin.principals.setAccess(
+    person.id,
+    { accessRole: 'member' },
+    { ifMatch: `"principal_access-${version}"` },
+  );
   await untilRefused(tenantId, token);
 });
 

@@ -153,6 +153,11 @@ describe('people and agents', { skip: noBrowser }, () => {
   test('a role is created, given, changed and deleted', async () => {
     const { baton } = world;
     const grace = await world.person(['tasks.read']);
+    const setRole = async (accessRole: string) => {
+      const { version } = await baton.principals.getAccess(grace.principalId);
+      const ifMatch = `"principal_access-${version}"`;
+      await baton.principals.setAccess(grace.principalId, { accessRole }, { ifMatch });
+    };
     const { page, complaints } = await world.signedIn('/people/roles');
     await page.getByText('New role').click();
     await page.getByLabel('Name', { exact: true }).fill('Planner');
@@ -160,7 +165,7 @@ describe('people and agents', { skip: noBrowser }, () => {
     await page.getByRole('checkbox', { name: /tasks\.read/ }).check();
     await page.getByRole('button', { name: 'Create' }).click();
     await line(page, 'Planner').waitFor();
-    await baton.principals.setAccess(grace.principalId, { accessRole: 'planner' });
+    await setRole('planner');
     await page.getByRole('button', { name: 'Edit Planner' }).click();
     await page
       .getByRole('checkbox', { name: /goals\.read/ })
@@ -172,7 +177,7 @@ describe('people and agents', { skip: noBrowser }, () => {
     await line(page, 'Planner').getByRole('button', { name: 'Delete …' }).click();
     await line(page, 'Planner').getByRole('button', { name: 'Delete', exact: true }).click();
     await page.getByText('access_role_in_use').waitFor();
-    await baton.principals.setAccess(grace.principalId, { accessRole: 'viewer' });
+    await setRole('viewer');
     await line(page, 'Planner').getByRole('button', { name: 'Delete', exact: true }).click();
     await line(page, 'Planner').waitFor({ state: 'detached' });
     assert.deepEqual(complaints, []);

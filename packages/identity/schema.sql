@@ -339,6 +339,7 @@ create table invitations (
   constraint invitations_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES principals(id),
   constraint invitations_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
+CREATE INDEX invitations_by_expiry ON public.invitations USING btree (expires_at);
 CREATE INDEX invitations_of_principal ON public.invitations USING btree (principal_id);
 CREATE INDEX invitations_of_tenant ON public.invitations USING btree (tenant_id, created_at, id);
 CREATE INDEX invitations_open ON public.invitations USING btree (tenant_id, expires_at) WHERE ((accepted_at IS NULL) AND (revoked_at IS NULL));
@@ -659,6 +660,7 @@ create table sign_in_requests (
   constraint sign_in_requests_identity_provider_id_fkey FOREIGN KEY (identity_provider_id) REFERENCES identity_providers(id),
   constraint sign_in_requests_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
+CREATE INDEX sign_in_requests_by_expiry ON public.sign_in_requests USING btree (expires_at);
 CREATE INDEX sign_in_requests_ended ON public.sign_in_requests USING btree (tenant_id, decided_at) WHERE (status <> 'pending'::text);
 CREATE INDEX sign_in_requests_of_tenant ON public.sign_in_requests USING btree (tenant_id, created_at, id);
 CREATE INDEX sign_in_requests_pending ON public.sign_in_requests USING btree (tenant_id, identity_provider_id, expires_at) WHERE (status = 'pending'::text);
@@ -734,6 +736,7 @@ create table workload_rules (
   lifetime_seconds_max integer not null,
   status text default 'active'::text not null,
   created_at timestamp(3) with time zone default now() not null,
+  last_used_at timestamp(3) with time zone,
   constraint workload_rules_pkey PRIMARY KEY (id),
   constraint workload_rules_key UNIQUE (identity_provider_id, key),
   constraint workload_rules_status_check CHECK ((status = ANY (ARRAY['active'::text, 'disabled'::text]))),

@@ -36,7 +36,9 @@ export const accessResource: Resource = {
       result: responseOf('setPrincipalAccess', 'displayName'),
       async call({ baton, args: [name = '', role = ''] }) {
         const id = await findPrincipalId(baton, name);
-        await baton.principals.setAccess(id, { accessRole: await findAccessRoleKey(baton, role) });
+        const accessRole = await findAccessRoleKey(baton, role);
+        const { version } = await baton.principals.getAccess(id);
+        await baton.principals.setAccess(id, { accessRole }, { ifMatch: `"principal_access-${version}"` });
         return accessOf(baton, id);
       },
       says: (value) => accessLines(value as unknown as NamedAccess),

@@ -22,6 +22,7 @@ export const workloadResource: Resource = {
         ['PROVIDER', 'identityProvider'],
         ['RULE', 'key'],
         ['STATUS', 'status'],
+        ['LAST USED', 'lastUsedAt'],
       ),
       ...defineColumns<identity.WorkloadRule>(['PRINCIPAL', 'principalId'], ['CLAIMS', 'claims']),
     ],

@@ -120,7 +120,7 @@ async function fillProjects(db: Db, tenantId: string, principalId: string): Prom
 const subtree = newId();
 
 /** A value that matches no rows or few rows, for each filter of each list. */
-const samples: Record<string, string | boolean> = {
+const samples: Record<string, string | boolean | string[]> = {
   'listTasks status': 'done',
   'listTasks systemStatusCategory': 'blocked',
   'listTasks typeKey': 'rare',
@@ -135,7 +135,7 @@ const samples: Record<string, string | boolean> = {
   'listPrincipals kind': 'service',
   'listPeople kind': 'service',
   'listPeople accessRole': 'member',
-  'listPeople iamPrincipalIds': newId(),
+  'listPeople iamPrincipalIds': [newId()],
   'listTaskTypes key': 'absent',
   'listTaskTypes status': 'deprecated',
   'listSessions status': 'stale',

@@ -28,10 +28,12 @@ import { JournalWatch } from '../records/journal/journal-watch.ts';
 import { createCounters } from '../service/counters.ts';
 import { poolOf, prepareDatabase } from '../service/database.ts';
 import { ProviderKeys } from '../sign-in/identity-providers/provider-keys.ts';
+import { startOldInvitationSweep } from '../sign-in/invitations/old-invitations.ts';
 import { startExpiredHandleSweep } from '../sign-in/oauth/expired-handles.ts';
 import { AuthorizationServer } from '../sign-in/oauth/provider/authorization-server.ts';
 import { adapterFor } from '../sign-in/oauth/provider-adapter.ts';
 import { createProviderGrant, revokeRefreshToken } from '../sign-in/oauth/token-grants.ts';
+import { startOldRequestSweep } from '../sign-in/sign-in-requests/old-requests.ts';
 import { createAssertionExchange } from '../sign-in/workload-rules/assertion-exchange.ts';
 import { startUsedAssertionSweep } from '../sign-in/workload-rules/used-assertions.ts';
 import { readAdminSecrets } from './admin-secrets.ts';
@@ -110,6 +112,8 @@ export async function openIdentity(
     startStalenessSweep(pool, audit.key, log),
     startUsedAssertionSweep(pool, log),
     startExpiredHandleSweep(pool, log),
+    startOldInvitationSweep(pool, log),
+    startOldRequestSweep(pool, log),
     startKeyUseNotes(signingKeys, log),
     maintainAuditRecord(pool, audit, settings, log),
     watchEpochs(pool, log),

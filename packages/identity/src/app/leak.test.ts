@@ -3,6 +3,16 @@ import { createHash, randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import { keepSecret } from '@baton/kernel/testing/leaks/leaks';
 import { issueToken } from '../sign-in/administration-tokens/testing/administration.ts';
+import {
+  allow,
+  begin,
+  connect,
+  loopback,
+  makePkce,
+  oauthSettings,
+  requestOf,
+} from '../sign-in/oauth/testing/browser.ts';
+import { newDevice } from '../sign-in/oauth/testing/device.ts';
 import { acceptByPasskey, invite } from '../sign-in/passkeys/testing/people.ts';
 import {
   delegationCredential,
@@ -15,7 +25,7 @@ import { makeProvisioning } from '../testing/provisioning.ts';
 
 let identity: TestIdentity;
 before(async () => {
-  identity = await startIdentity({ IAM_SIGNING_PRIVATE_KEY: testSigningKey() });
+  identity = await startIdentity({ IAM_SIGNING_PRIVATE_KEY: testSigningKey(), ...oauthSettings });
 });
 after(() => identity.close());
 
@@ -79,10 +89,28 @@ async function makeSecrets(): Promise<string[]> {
     (await issueToken(identity, { ...signedIn, tenantId, principalId: signedIn.session.principalId })).token,
   );
 
+  secrets.push(...(await makeOauthSecrets(signedIn)));
   await misuse(secrets, client.clientId);
   await failInside(successor.token, client.clientId, clientSecret);
   return secrets;
 }
+
+/** A code that nobody redeems, the tokens of another one, and the code of a device. */
+async function makeOauthSecrets(person: { token: string }): Promise<string[]> {
+  const begun = await begin(identity, requestOf(makePkce()));
+  const code = (await allow(identity, person, begun)).searchParams.get('code') ?? '';
+  keepSecret('authorization code', code);
+  const granted = await connect(identity, person);
+  const device = await newDevice(identity);
+  keepSecret('device code', device.device_code);
+  return [code, granted.access_token, granted.refresh_token, device.device_code, begun.request];
+}
+
+const form = (fields: Record<string, string>) =>
+  identity.request('POST', '/oauth2/token', {
+    body: new URLSearchParams(fields).toString(),
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+  });
 
 /** Sends each secret in the wrong place: refusals must not repeat it. */
 async function misuse(secrets: readonly string[], clientId: string): Promise<void> {
@@ -97,6 +125,22 @@ async function misuse(secrets: readonly string[], clientId: string): Promise<voi
       await open('/passkeys:list', { token: `${secret}x` }),
       await open('/invitations:read', { token: `${secret}x` }),
       await open('/invitations:registration-options', `{"token": "${secret}`),
+      await open('/oauth-requests:read', { token: `${secret}x`, request: secret }),
+      await open('/oauth-requests:decide', {
+        token: secret,
+        userCode: secret.slice(0, 40),
+        decision: secret,
+      }),
+      await form({
+        ...{ grant_type: 'authorization_code', client_id: 'baton-cli', redirect_uri: loopback },
+        ...{ code: `${secret}x`, code_verifier: secret },
+      }),
+      await form({ grant_type: 'refresh_token', client_id: 'baton-cli', refresh_token: `${secret}x` }),
+      await form({ grant_type: secret, client_id: secret, device_code: secret }),
+      await form({
+        ...{ grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', audience },
+        assertion: `${secret}.${secret}.x`,
+      }),
       await open('/tokens/exchange', { clientId, clientSecret: `${secret}x`, audience }),
       await open('/tokens/exchange', { clientId: secret, clientSecret: secret, audience }),
       await identity.request('GET', '/api/v1/events', { headers: { authorization: `Bearer ${secret}` } }),

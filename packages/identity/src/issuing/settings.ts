@@ -86,7 +86,7 @@ export const settings = {
   IAM_PAT_LAST_USED_INTERVAL_SECONDS: integer({
     default: 30,
     unit: seconds,
-    doc: 'The minimum time between two updates of `lastUsedAt`; 0 updates it with each exchange.',
+    doc: 'The minimum time between two updates of the `lastUsedAt` of a token, a service account or a workload rule; 0 updates it with each exchange.',
   }),
   IAM_RESOURCES: map({
     default: {},

@@ -529,4 +529,5 @@ interface WorkloadRulesTable {
   lifetime_seconds_max: number;
   status: Generated<'active' | 'disabled'>;
   created_at: Generated<string>;
+  last_used_at: string | null;
 }

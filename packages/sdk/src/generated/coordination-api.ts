@@ -1271,7 +1271,7 @@ enable(id: string, body?: PrincipalStatusReason, options?: CallOptions): Promise
 /** Read what a principal is allowed to do, also in words. Needs principals.read. `GET /api/v1/principals/{id}/access` */
 getAccess(id: string, options?: CallOptions): Promise<PrincipalAccess>;
 /** Change what a principal is allowed to do. All bindings that are not revoked get exactly one of an access role and permissions, in one transaction. API keys keep theirs. Needs principals.write. `PUT /api/v1/principals/{id}/access` */
-setAccess(id: string, body?: PrincipalAccessRequest, options?: CallOptions): Promise<PrincipalAccess>;
+setAccess(id: string, body: PrincipalAccessRequest, options: CallOptions & Matched): Promise<PrincipalAccess>;
 /** List the identities bound to a principal, newest first, including revoked bindings. Needs principals.read. `GET /api/v1/principals/{id}/iam-bindings` */
 listIamBindings(id: string, options?: CallOptions): Paged<IamBindingPage, IamBinding>;
 /** Bind an identity to a principal. It gets exactly one of an access role and permissions. If the tenant has already bound the identity, the binding is moved to this principal: its permissions are replaced, and it is active again. 201 for a new binding, else 200. Needs principals.write. `POST /api/v1/principals/{id}/iam-bindings` */

@@ -3027,6 +3027,8 @@ permissions: string[];
 allows: string[];
 /** The bindings that are not revoked, newest first. */
 bindings: IamBinding[];
+/** Derived from role, permissions and status of these bindings: another number after any change of them. */
+version: number;
 };
 
 export type PrincipalAccessRequest = {

@@ -1368,6 +1368,8 @@ singleUse: boolean;
 lifetimeSecondsMax: number;
 status: "active" | "disabled";
 createdAt: Timestamp;
+/** When it last gave an access token, to within `IAM_PAT_LAST_USED_INTERVAL_SECONDS`. */
+lastUsedAt: Timestamp | null;
 };
 
 export type WorkloadRuleChange = {

@@ -45,16 +45,35 @@ export function Access({ person, principalId, mayWrite }: AccessProps) {
         </p>
       ) : (
         mayWrite &&
-        isBound && <ChangeRole key={accessRole} principalId={principalId} accessRole={accessRole} />
+        isBound && (
+          <ChangeRole
+            key={accessRole}
+            principalId={principalId}
+            accessRole={accessRole}
+            version={access.data.version}
+          />
+        )
       )}
     </section>
   );
 }
 
-function ChangeRole({ principalId, accessRole }: { principalId: string; accessRole: string | null }) {
+interface ChangeRoleProps {
+  readonly principalId: string;
+  readonly accessRole: string | null;
+  /** Of the access that the person sees, so that they overwrite no other. */
+  readonly version: number;
+}
+
+function ChangeRole({ principalId, accessRole, version }: ChangeRoleProps) {
   const queries = useQueryClient();
   const change = useMutation({
-    mutationFn: (role: string) => baton.principals.setAccess(principalId, { accessRole: role }),
+    mutationFn: (role: string) =>
+      baton.principals.setAccess(
+        principalId,
+        { accessRole: role },
+        { ifMatch: `"principal_access-${version}"` },
+      ),
     onSettled: () => {
       for (const key of ['principals', 'administration', 'me'])
         void queries.invalidateQueries({ queryKey: [key] });

@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { raceRounds } from '@baton/testing/depth';
 import { newId } from '@baton/values/ids';
+import { setAccess } from '../../testing/access/set-access.ts';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { newRoleKey } from './access-roles.fixtures.ts';
 
@@ -40,15 +41,21 @@ const bindingsOf = (key: string) =>
   );
 
 test('a role that changes while it is granted: every binding has its new permissions', async () => {
-  const principals = await makePrincipals();
+  const [granted = '', ...principals] = await makePrincipals();
+  await bind(granted, 'viewer');
   for (let round = 0; round < raceRounds; round += 1) {
     const key = await makeRole();
-    await bind(principals[0] as string, key);
+    // Nothing else changes this access, so its version holds.
+    const { version } = (await setAccess(baton.admin, granted, { permissions: ['tasks.read'] })).body;
     const change = { permissions: ['goals.read', 'tasks.read'] };
     const [changed, ...bound] = await Promise.all([
       baton.admin.patch(`/access-roles/${key}`, change, { 'if-match': '"access_role-1"' }),
       ...principals.map((id) => bind(id, key)),
-      baton.admin.put(`/principals/${principals[0]}/access`, { accessRole: key }),
+      baton.admin.put(
+        `/principals/${granted}/access`,
+        { accessRole: key },
+        { 'if-match': `principal_access-${version}` },
+      ),
     ]);
     assert.deepEqual([changed.status, ...new Set(bound.map(({ status }) => status))].sort(), [200, 200, 201]);
     for (const { permissions } of await bindingsOf(key)) assert.deepEqual(permissions, change.permissions);
@@ -77,9 +84,7 @@ test('of two last administrators who give up their rights at once one stays', as
   for (let round = 0; round < raceRounds; round += 1) {
     const second = await baton.actor({ kind: 'human', permissions: ['admin'], tenantId: first.tenantId });
     const answers = await Promise.all(
-      [first, second].map((one) =>
-        one.put(`/principals/${one.principalId}/access`, { permissions: ['principals.read'] }),
-      ),
+      [first, second].map((one) => setAccess(one, one.principalId, { permissions: ['principals.read'] })),
     );
     const statuses = answers.map(({ status }) => status).sort();
     assert.deepEqual(statuses, [200, 409]);
@@ -87,7 +92,7 @@ test('of two last administrators who give up their rights at once one stays', as
     assert.equal(refusedAnswer?.body.error.code, 'last_administrator');
     const left = answers[0]?.status === 409 ? first : second;
     const lost = left === first ? second : first;
-    const back = await left.put(`/principals/${lost.principalId}/access`, { accessRole: 'administrator' });
+    const back = await setAccess(left, lost.principalId, { accessRole: 'administrator' });
     assert.equal(back.status, 200, JSON.stringify(back.body));
     const { body } = await first.get(`/principals/${second.principalId}/iam-bindings`);
     await first.post(`/iam-bindings/${body.items[0].id}:revoke`);

@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
 import { permissionNames } from '../../service/permissions.ts';
+import { setAccess } from '../../testing/access/set-access.ts';
 import {
   type Actor,
   type Answer,
@@ -43,7 +44,7 @@ const change = (ref: string, body: object, version = 1, actor = admin) =>
 /** A person or an agent whose only binding names the role. */
 async function holder(accessRole: string, kind: 'human' | 'agent' = 'human'): Promise<Actor> {
   const actor = await baton.actor({ kind });
-  const { status, body } = await admin.put(`/principals/${actor.principalId}/access`, { accessRole });
+  const { status, body } = await setAccess(admin, actor.principalId, { accessRole });
   assert.equal(status, 200, JSON.stringify(body));
   return actor;
 }
@@ -250,7 +251,7 @@ test('the role of the last administrator keeps admin', async () => {
     name: 'Boss',
     permissions: ['admin'],
   });
-  const named = await last.put(`/principals/${last.principalId}/access`, { accessRole: 'boss' });
+  const named = await setAccess(last, last.principalId, { accessRole: 'boss' });
   assert.equal(named.status, 200, JSON.stringify(named.body));
   const lower = { permissions: ['principals.read', 'principals.write'] };
   refused(await change('boss', lower, own.version, last), 409, 'last_administrator');

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
+import { setAccess } from '../../testing/access/set-access.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { makeWorkerTools } from '../../testing/sweepers.ts';
 import { followPresets } from './follow-presets.ts';
@@ -18,7 +19,7 @@ after(async () => {
 
 async function holder(accessRole: string, kind: 'human' | 'agent'): Promise<Actor> {
   const actor = await baton.actor({ kind });
-  await baton.admin.put(`/principals/${actor.principalId}/access`, { accessRole });
+  await setAccess(baton.admin, actor.principalId, { accessRole });
   return actor;
 }
 

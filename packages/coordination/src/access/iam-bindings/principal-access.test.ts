@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
+import { setAccess as setAccessBy } from '../../testing/access/set-access.ts';
 import {
   type Actor,
   type Answer,
@@ -26,8 +27,7 @@ function refused(answer: Answer, status: number, code: string, details?: object)
   if (details !== undefined) assert.deepEqual(answer.body.error.details, details);
 }
 
-const setAccess = (principalId: string, body: object, actor = admin) =>
-  actor.put(`/principals/${principalId}/access`, body);
+const setAccess = (principalId: string, body: object, actor = admin) => setAccessBy(actor, principalId, body);
 
 const bindAnother = (principalId: string, body: object) =>
   admin.post(`/principals/${principalId}/iam-bindings`, {
@@ -42,8 +42,9 @@ test('all live bindings get the role in one transaction, revoked ones keep their
   const { body: gone } = await bindAnother(id, { permissions: ['goals.read'] });
   await admin.post(`/iam-bindings/${gone.id}:revoke`);
   const { body: viewer } = await admin.get('/access-roles/viewer');
-  const { status, body } = await setAccess(id, { accessRole: 'viewer' });
+  const { status, body, headers } = await setAccess(id, { accessRole: 'viewer' });
   assert.equal(status, 200);
+  assert.equal(headers.get('etag'), `"principal_access-${body.version}"`);
   assert.deepEqual(
     [body.principalId, body.accessRole, body.permissions, body.allows],
     [id, 'viewer', viewer.permissions, viewer.allows],
@@ -96,7 +97,10 @@ test('bindings with different rights show no common role, and all permissions', 
 });
 
 test('refusals come in the documented order', async () => {
-  const writer = await baton.actor({ kind: 'human', permissions: ['principals.write', 'tasks.read'] });
+  const writer = await baton.actor({
+    kind: 'human',
+    permissions: ['principals.read', 'principals.write', 'tasks.read'],
+  });
   const { body: unbound } = await admin.post('/principals', { kind: 'agent', displayName: 'Unbound' });
   const agent = await baton.actor({ kind: 'agent', permissions: ['tasks.read', 'goals.read'] });
   refused(await setAccess(newId(), { permissions: ['zebra'] }), 404, 'not_found');
@@ -138,6 +142,62 @@ test('refusals come in the documented order', async () => {
   const reader = await baton.actor({ permissions: ['principals.read'] });
   refused(await setAccess(agent.principalId, { accessRole: 'viewer' }, reader), 403, 'permission_denied');
   refused(await admin.get(`/principals/${newId()}/access`), 404, 'not_found');
+});
+
+test('a change requires the version of the access, which every change of its bindings replaces', async () => {
+  const { principalId: id } = await baton.actor({ kind: 'human', permissions: ['tasks.read'] });
+  const path = `/principals/${id}/access`;
+  const read = async () => {
+    const { headers, body } = await admin.get(path);
+    assert.equal(headers.get('etag'), `"principal_access-${body.version}"`);
+    return body.version as number;
+  };
+  const put = (version: string) =>
+    admin.put(path, { accessRole: 'viewer' }, { 'if-match': `"principal_access-${version}"` });
+  const first = await read();
+  refused(await admin.put(path, { accessRole: 'viewer' }), 428, 'if_match_required');
+  refused(await put('x'), 400, 'invalid_if_match');
+
+  const { body: role } = await admin.post('/access-roles', {
+    key: 'changing',
+    name: 'Changing',
+    permissions: ['tasks.read'],
+  });
+  const { body: binding } = await bindAnother(id, { accessRole: 'changing' });
+  const versions = [first, await read()];
+  await admin.patch(
+    '/access-roles/changing',
+    { permissions: ['goals.read'] },
+    { 'if-match': `"access_role-${role.version}"` },
+  );
+  versions.push(await read());
+  await baton.pool.run(sql`update iam_bindings set status = 'disabled' where id = ${binding.id}`);
+  versions.push(await read());
+  for (const [at, version] of versions.slice(0, -1).entries()) {
+    assert.ok(!versions.slice(at + 1).includes(version), `version ${at} does not return`);
+    refused(await put(String(version)), 409, 'version_conflict', {
+      ...{ entity: 'principal_access', id, principalAccessId: id },
+      ...{ expectedVersion: version, currentVersion: versions.at(-1) },
+    });
+  }
+  await admin.post(`/iam-bindings/${binding.id}:revoke`);
+  assert.equal(await read(), first, 'what an administrator has seen is what there is');
+  const { status, body } = await put(String(first));
+  assert.equal(status, 200);
+  assert.notEqual(body.version, first);
+  // A repeat keeps the version.
+  assert.equal((await put(String(body.version))).body.version, body.version);
+});
+
+test('of two changes of the same access at the same time one is refused', async () => {
+  const { principalId: id } = await baton.actor({ kind: 'human', permissions: ['tasks.read'] });
+  const { version } = (await admin.get(`/principals/${id}/access`)).body;
+  const answers = await Promise.all(
+    ['viewer', 'member'].map((accessRole) =>
+      admin.put(`/principals/${id}/access`, { accessRole }, { 'if-match': `"principal_access-${version}"` }),
+    ),
+  );
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 409]);
 });
 
 test('the access of a registered agent comes from its configuration', async () => {

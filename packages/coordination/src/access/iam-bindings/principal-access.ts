@@ -1,5 +1,7 @@
+import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import { Uuid } from '@baton/values/wire';
+import { requireVersionOf } from '../../service/changes.ts';
 import { describePermissions } from '../../service/permissions.ts';
 import { lockPrincipal } from '../authn/principal-lock.ts';
 import type { Context } from '../context.ts';
@@ -13,7 +15,7 @@ import {
 } from '../grants/granted-access.ts';
 import { refuseEscalation, refuseForKind } from '../permission-list.ts';
 import { requireAdministrator, takesAdmin } from './administrators.ts';
-import { IamBinding } from './iam-binding.ts';
+import { IamBinding, iamBindingOf } from './iam-binding.ts';
 import { lockLiveBindings, updateAccessOfBindings } from './iam-bindings.sql.ts';
 import { listIamBindings, noteBindingUpdated } from './iam-bindings.ts';
 
@@ -29,6 +31,10 @@ export const PrincipalAccess = z
       .meta({ description: 'The effective permissions of all live bindings, with those of its role.' }),
     allows: z.array(z.string()).meta({ description: 'What they allow, in words.' }),
     bindings: z.array(IamBinding).meta({ description: 'The bindings that are not revoked, newest first.' }),
+    version: z.int().meta({
+      description:
+        'Derived from role, permissions and status of these bindings: another number after any change of them.',
+    }),
   })
   .meta({ id: 'PrincipalAccess' });
 export type PrincipalAccess = z.infer<typeof PrincipalAccess>;
@@ -43,7 +49,21 @@ export async function getPrincipalAccess(context: Context, principalId: string):
   const bindings = await listIamBindings(context, principalId);
   const live = bindings.filter(({ status }) => status !== 'revoked');
   const { accessRole, permissions } = accessOf(live);
-  return { principalId, accessRole, permissions, allows: describePermissions(permissions), bindings: live };
+  const allows = describePermissions(permissions);
+  return { principalId, accessRole, permissions, allows, bindings: live, version: versionOf(live) };
+}
+
+const versionBytes = 6;
+
+/**
+ * The version of somebody's access. No row has one: bindings are added, moved and revoked one by one, and change with
+ * their role, so the version is computed from what an administrator sees and decides about.
+ */
+function versionOf(bindings: readonly Pick<IamBinding, 'id' | 'status' | 'accessRole' | 'permissions'>[]) {
+  const seen = bindings
+    .map(({ id, status, accessRole, permissions }) => [id, status, accessRole, ...permissions])
+    .sort(([one], [other]) => (String(one) < String(other) ? -1 : 1));
+  return createHash('sha256').update(JSON.stringify(seen)).digest().readUIntBE(0, versionBytes);
 }
 
 /** The role that all bindings of a principal name, and the permissions that they have together. */
@@ -60,11 +80,12 @@ export function accessOf(bindings: readonly Pick<IamBinding, 'accessRole' | 'per
  * the principal has, so that nobody restricts somebody who has more rights. See
  * docs/reference/access.md#change-somebodys-access.
  * @throws Refusal `not_found`, `principal_managed_by_registry`, `invalid_permissions`, `permission_escalation`,
- * `permissions_not_allowed_for_kind`, `principal_not_bound`, `last_administrator`
+ * `permissions_not_allowed_for_kind`, `principal_not_bound`, `version_conflict`, `last_administrator`
  */
 export async function setPrincipalAccess(
   context: Context,
   principalId: string,
+  ifMatch: number,
   choice: AccessChoice,
 ): Promise<PrincipalAccess> {
   const { db, tenantId, caller } = context;
@@ -75,6 +96,8 @@ export async function setPrincipalAccess(
   refuseForKind(kind, access.permissions);
   const before = await db.rows(lockLiveBindings(tenantId, principalId));
   if (before.length === 0) fail('principal_not_bound', { principalId });
+  const version = versionOf(before.map(iamBindingOf));
+  requireVersionOf('principal_access', { id: principalId, version }, ifMatch);
   const held = permissionsIn(before);
   refuseEscalation(caller.permissions, held);
   const ids = before.map(({ id }) => id);

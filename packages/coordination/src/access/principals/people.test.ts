@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { newId } from '@baton/values/ids';
+import { setAccess } from '../../testing/access/set-access.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 
 let baton: TestCoordination;
@@ -19,7 +20,7 @@ async function person(id: string) {
 
 test('a person is listed with role, permissions and the identity that joins the record of identity', async () => {
   const actor = await baton.actor({ kind: 'human', permissions: ['tasks.read'] });
-  await admin.put(`/principals/${actor.principalId}/access`, { accessRole: 'viewer' });
+  await setAccess(admin, actor.principalId, { accessRole: 'viewer' });
   await admin.patch(
     `/principals/${actor.principalId}`,
     { displayName: 'Maria Lopez', profile: { email: 'maria@example.com' } },
@@ -113,7 +114,7 @@ test('filters by kind, words and access role; pages; the tenant is its own', asy
   const actors: Actor[] = [];
   for (let n = 0; n < 3; n += 1) {
     const actor = await baton.actor({ kind: 'human' });
-    await admin.put(`/principals/${actor.principalId}/access`, { accessRole: 'lead' });
+    await setAccess(admin, actor.principalId, { accessRole: 'lead' });
     actors.unshift(actor);
   }
   const ids = async (query: string, actor = admin): Promise<string[]> =>

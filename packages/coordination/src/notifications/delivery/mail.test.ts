@@ -5,6 +5,7 @@ import { keepName } from '@baton/kernel/testing/leaks/leaks';
 import { newId } from '@baton/values/ids';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, makeRun, makeTask, makeWorker, openSession } from '../../testing/leases.ts';
+import { journalIsStable } from '../../testing/ledger/journal-writer.ts';
 import {
   type Addressee,
   type LoggedWorker,
@@ -296,6 +297,7 @@ test('beyond the hourly bound e-mails wait for the digest', async () => {
 test('no line of the log and no event has an address', async () => {
   await isDelivered();
   const log = worker.lines.join('');
+  await journalIsStable(baton.pool);
   const { items } = await done(baton.admin.get('/events?tail=200'));
   for (const text of [log, JSON.stringify(items)])
     assert.ok(!/mailbox-\d+@people/.test(text), text.match(/.{80}mailbox-\d+@people/)?.[0]);

@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, makeTask } from '../../testing/leases.ts';
+import { journalIsStable } from '../../testing/ledger/journal-writer.ts';
 import {
   type Addressee,
   type LoggedWorker,
@@ -68,6 +69,7 @@ test('a digest has what was collected since the first notification, once', async
   assert.ok(mail?.html.includes('Second &lt;b&gt;thing&lt;/b&gt;') && !mail.raw.includes('somebody else'));
   assert.match(mail?.text ?? '', /Stop e-mail about tasks assigned to you: https:/);
   await until(async () => !(await hasSchedule(one)));
+  await journalIsStable(baton.pool);
   const { items } = await done(
     baton.admin.get(`/events?entityId=${one.principalId}&types=notification.digest_due`),
   );

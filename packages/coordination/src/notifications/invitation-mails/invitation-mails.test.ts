@@ -4,6 +4,7 @@ import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done } from '../../testing/leases.ts';
+import { journalIsStable } from '../../testing/ledger/journal-writer.ts';
 import {
   type LoggedWorker,
   mailAddress,
@@ -67,6 +68,7 @@ test('the link is sent once to the address of the profile, and is stored sealed 
   const [row] = await rowsOf(id);
   assert.equal(row?.id, body.id);
   assert.equal(row?.sealed.includes(token.slice(21)), false);
+  await journalIsStable(baton.pool);
   const events = await done(baton.admin.get('/events?types=notification.invitation_mail_requested&tail=1'));
   assert.deepEqual(events.items[0].payload, { principalId: id });
   await withSender(async (worker) => {

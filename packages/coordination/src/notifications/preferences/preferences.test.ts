@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, refused } from '../../testing/leases.ts';
+import { journalIsStable } from '../../testing/ledger/journal-writer.ts';
 import { mailAddress, smtpSettings } from '../../testing/notifications/notifications.ts';
 
 let baton: TestCoordination;
@@ -12,8 +13,10 @@ before(async () => {
 after(() => baton.close());
 
 const person = () => baton.actor({ kind: 'human', permissions: [] });
-const eventsOf = async ({ principalId }: Actor) =>
-  (await done(baton.admin.get(`/events?entityId=${principalId}&types=notification.`))).items;
+async function eventsOf({ principalId }: Actor) {
+  await journalIsStable(baton.pool);
+  return (await done(baton.admin.get(`/events?entityId=${principalId}&types=notification.`))).items;
+}
 
 test('a person without preferences has the defaults, and learns that no channel is configured', async () => {
   assert.deepEqual(await done((await person()).get(path)), {

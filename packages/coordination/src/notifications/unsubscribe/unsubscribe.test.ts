@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test';
 import { newId } from '@baton/values/ids';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done } from '../../testing/leases.ts';
+import { journalIsStable } from '../../testing/ledger/journal-writer.ts';
 import { unsubscribeToken } from '../../testing/notifications/notifications.ts';
 import type { Unsubscription } from './unsubscribe-links.ts';
 
@@ -62,6 +63,7 @@ test('a POST without a sign-in ends the e-mails of that kind only, once, with an
   assert.deepEqual(modes[kind], { mail: 'off', slack: 'off' });
   assert.equal(modes['task.assigned'].mail, 'digest');
   assert.equal((await modesOf(other))[kind].mail, 'immediate');
+  await journalIsStable(baton.pool);
   const { items } = await done(baton.admin.get(`/events?entityId=${one.principalId}&types=notification.`));
   assert.deepEqual(
     items.map(({ actorId, payload }: any) => [actorId, payload.via, payload.kinds[kind]]),

@@ -4,6 +4,7 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
 import { startWorker } from '../../app/worker.ts';
+import { setAccess } from '../../testing/access/set-access.ts';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done } from '../../testing/leases.ts';
 import {
@@ -225,7 +226,7 @@ describe('identity', () => {
 });
 
 describe('who loses the right', () => {
-  const access = (of: Actor, to: object) => baton.admin.put(`/principals/${of.principalId}/access`, to);
+  const access = (of: Actor, to: object) => setAccess(baton.admin, of.principalId, to);
 
   test('while identity issues the token gets none, and identity revokes it', async () => {
     identity.answer(async (asked) => {

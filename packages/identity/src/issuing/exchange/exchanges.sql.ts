@@ -71,7 +71,9 @@ export function findClients(queries: readonly ClientQuery[], useIntervalSeconds:
 /** One audit row, and the credential whose last use is updated, if any. */
 export interface LedgerEntry {
   readonly audit: AuditDraft;
-  readonly used?: readonly ['platform_access_token' | 'service_account', string] | undefined;
+  readonly used?:
+    | readonly ['platform_access_token' | 'service_account' | 'workload_rule', string]
+    | undefined;
 }
 
 /**
@@ -99,6 +101,11 @@ export function insertLedgerEntries(entries: readonly LedgerEntry[], key: AuditK
       for no key update skip locked
     ), used_accounts as (
       update service_accounts s set last_used_at = now() from account where s.id = account.id
+    ), rule as materialized (
+      select id from workload_rules where id = any ((select ${idsUsed('workload_rule')}::uuid[])::uuid[])
+      for no key update skip locked
+    ), used_rules as (
+      update workload_rules r set last_used_at = now() from rule where r.id = rule.id
     )
     insert into audit_records (
       id, tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id, written_at, mac)

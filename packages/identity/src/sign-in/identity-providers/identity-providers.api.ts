@@ -74,11 +74,11 @@ export const update = endpoint({
   errors: [
     'identity_provider_not_found',
     'invalid_issuer',
+    'population_managed_by_directory',
     'issuer_not_changeable',
     'identity_provider_exists',
     'linked_people_undecided',
     'external_identity_conflict',
-    'population_managed_by_directory',
   ],
   emits: [identityProviderUpdated],
   example: { groupMappings: { '/engineering': 'engineers' }, requiredAcrValues: ['urn:mfa'] },

@@ -158,3 +158,19 @@ export function updateAccepted(invitationId: string, by: NonNullable<InvitationC
     where id = ${invitationId} and accepted_at is null and revoked_at is null and expires_at > clock_timestamp()
     returning id`;
 }
+
+/**
+ * Deletes links that expired long ago. Kept are those by which a person can still be invited again, who is paused because
+ * they never accepted, and an accepted link while the person has others: without it, the person would seem never to
+ * have accepted.
+ */
+export function deleteOldInvitations(daysKept: number, rowsMax: number) {
+  return sql<Pick<InvitationColumns, 'id'>>`
+    delete from invitations where id = any (array(
+      select i.id from invitations i join principals p on p.id = i.principal_id
+      where i.expires_at < now() - make_interval(days => ${daysKept}) and not (i.activates and p.status = 'paused')
+        and (i.accepted_at is null or not exists (
+          select from invitations o where o.principal_id = i.principal_id and o.accepted_at is null))
+      order by i.expires_at limit ${rowsMax} for update of i skip locked))
+    returning id`;
+}

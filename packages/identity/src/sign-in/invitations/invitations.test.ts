@@ -17,6 +17,7 @@ import {
   passkeyIds,
   signInWith,
 } from '../passkeys/testing/people.ts';
+import { sweepOldInvitations } from './old-invitations.ts';
 
 let identity: TestIdentity;
 before(async () => {
@@ -429,5 +430,49 @@ describe('a recovery link', () => {
     const reasons = new Set(removed.map(({ payload }) => payload.reason));
     assert.deepEqual([...reasons], ['replaced_by_recovery']);
     assert.equal(events.filter(({ type }) => type === 'browser_session.revoked').length, 2);
+  });
+});
+
+describe('a link that ended long ago', () => {
+  /** Makes all links of a person old, and sweeps. @returns the ids of those that are left */
+  async function sweep(tenantId: string, principalId: string): Promise<string[]> {
+    await identity.pool.run(sql`
+      update invitations set expires_at = now() - interval '91 days' where principal_id = ${principalId}`);
+    await sweepOldInvitations(identity.pool);
+    const { items } = await made(identity.get(`/tenants/${tenantId}/invitations?principalId=${principalId}`));
+    return items.map(({ id }: { id: string }) => id);
+  }
+
+  test('is deleted once its person has accepted or is not paused, and a recent one is kept', async () => {
+    const tenantId = await makeTenant(identity);
+    const { principalId } = await makePerson(identity, tenantId);
+    await invite(identity, tenantId, { principalId });
+    const recent = (await invite(identity, tenantId)).invitation;
+    assert.deepEqual(await sweep(tenantId, principalId), []);
+    assert.equal((await made(identity.get(`/tenants/${tenantId}/invitations/${recent.id}`))).status, 'open');
+  });
+
+  test('is kept while its person has not accepted, who can be invited again', async () => {
+    const tenantId = await makeTenant(identity);
+    const { invitation } = await invite(identity, tenantId);
+    const { principalId } = invitation;
+    assert.deepEqual(await sweep(tenantId, principalId), [invitation.id]);
+    const again = await invite(identity, tenantId, { principalId });
+    assert.equal((await acceptByPasskey(identity, again.token)).status, 200);
+    assert.equal(await statusOf(tenantId, principalId), 'active');
+  });
+
+  test('is kept after its acceptance while an earlier link exists, so nobody revives a paused person', async () => {
+    const tenantId = await makeTenant(identity);
+    const first = (await invite(identity, tenantId)).invitation;
+    const { principalId } = first;
+    const second = await invite(identity, tenantId, { principalId });
+    await made(acceptByPasskey(identity, second.token));
+    await identity.pool.run(sql`
+      update invitations set expires_at = now() - interval '91 days' where id = ${second.invitation.id}`);
+    await sweepOldInvitations(identity.pool);
+    await identity.pool.run(sql`update principals set status = 'paused' where id = ${principalId}`);
+    const { status, body } = await identity.post(`/tenants/${tenantId}/invitations`, { principalId });
+    assert.deepEqual([status, body.detail], [409, 'principal_not_active']);
   });
 });

@@ -8,15 +8,12 @@ import { signInRequestCreated } from './sign-in-requests.events.ts';
 import {
   countPendingRequests,
   deleteEndedRequest,
-  deleteOldRequests,
   insertRequest,
   lockTenantForRequests,
   updateAttempts,
 } from './sign-in-requests.sql.ts';
 
 const nameLengthMax = 200;
-const endedDaysKept = 30;
-const deletedAtOnceMax = 100;
 
 /**
  * Stores the request of an unknown person (see docs/reference/sign-in-requests.md). Repeated sign-ins of the
@@ -34,6 +31,8 @@ export async function requestAdmission(
   await db.run(deleteEndedRequest(asking));
   if ((await db.row(updateAttempts(asking))) !== undefined) return;
   await db.run(lockTenantForRequests(tenantId));
+  // A rival sign-in of the same person may have stored the request during the wait.
+  if ((await db.row(updateAttempts(asking))) !== undefined) return;
   if (await isFull(context, provider)) {
     context.log.warn(
       { tenantId, identityProvider: provider.key },
@@ -41,7 +40,6 @@ export async function requestAdmission(
     );
     return;
   }
-  await db.run(deleteOldRequests(tenantId, endedDaysKept, deletedAtOnceMax));
   const { externalId, displayName, email, isEmailVerified } = identity;
   const ownName = [...`${provider.key}:${externalId}`].slice(0, nameLengthMax).join('');
   const stored = await db.row(

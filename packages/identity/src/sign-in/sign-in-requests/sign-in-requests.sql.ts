@@ -47,17 +47,16 @@ export function countPendingRequests(tenantId: string, providerId: string) {
     where tenant_id = ${tenantId} and status = 'pending' and expires_at > clock_timestamp()`;
 }
 
-/** Deletes requests that ended long ago, a few at a time. */
-export function deleteOldRequests(tenantId: string, daysKept: number, limit: number) {
-  return sql`
-    delete from sign_in_requests where id in (
-      select id from sign_in_requests
-      where tenant_id = ${tenantId} and expires_at < now() - make_interval(days => ${daysKept})
-        and coalesce(decided_at, created_at) < now() - make_interval(days => ${daysKept})
-      order by created_at limit ${limit} for update skip locked)`;
+/** Deletes requests that ended long ago. */
+export function deleteOldRequests(daysKept: number, rowsMax: number) {
+  return sql<{ id: string }>`
+    delete from sign_in_requests where id = any (array(
+      select id from sign_in_requests where expires_at < now() - make_interval(days => ${daysKept})
+      order by expires_at limit ${rowsMax} for update skip locked))
+    returning id`;
 }
 
-/** No row when a concurrent sign-in has stored a request of the same person. */
+/** Call it under the lock of the tenant, for a person without a request. No row if there is one. */
 export function insertRequest(
   request: Asking & {
     id: string;

@@ -15,6 +15,7 @@ import {
   startFederation,
 } from '../federation/testing/sign-in.ts';
 import type { Upstream } from '../federation/testing/upstream.ts';
+import { sweepOldRequests } from './old-requests.ts';
 
 let identity: TestIdentity;
 let upstream: Upstream;
@@ -243,4 +244,17 @@ describe('a sign-in request', () => {
       assert.equal((await decide(other, id, act, act === 'refuse' ? {} : undefined)).status, 404);
     assert.equal((await identity.get(`${pathOf(other)}/${randomUUID()}`)).status, 404);
   });
+});
+
+test('a request is deleted 30 days after it ended, and a refused one only when the refusal has ended', async () => {
+  const at = await asking();
+  const [open, expired, refused] = [await ask(at), await ask(at), await ask(at)];
+  await made(decide(at, refused.id, 'refuse', { forSeconds: 31_536_000 }));
+  await identity.pool.run(sql`
+    update sign_in_requests set expires_at = now() - interval '31 days' where id = ${expired.id}`);
+  await identity.pool.run(sql`
+    update sign_in_requests set decided_at = now() - interval '31 days' where id = ${refused.id}`);
+  await sweepOldRequests(identity.pool);
+  const left = (await listOf(at)).map(({ id }) => id).sort();
+  assert.deepEqual(left, [open.id, refused.id].sort());
 });

@@ -56,6 +56,25 @@ async function assertRefused(at: WorkloadRealm, assertion: string, reason: strin
 const countRows = async () => (await storeCounts(identity)) as Record<string, number>;
 
 describe('a token of a job', () => {
+  test('is noted as a use of its rule, at most once in 30 seconds', async () => {
+    const at = await makeWorkloadRealm(identity);
+    const read = () => made(identity.get(`${at.path}/workload-rules/release`));
+    assert.equal((await read()).lastUsedAt, null);
+    await assertRefused(at, await signJob(at, { ref: 'refs/heads/other' }), 'no_rule_matches', 'another ref');
+    assert.equal((await read()).lastUsedAt, null);
+    await made(present(identity, await signJob(at)));
+    const { lastUsedAt: first } = await read();
+    assert.ok(Math.abs(Date.parse(first) - Date.now()) < 60_000, first);
+    await made(present(identity, await signJob(at)));
+    assert.equal((await read()).lastUsedAt, first);
+    await identity.pool.run(
+      sql`update workload_rules set last_used_at = now() - interval '31 seconds' where id = ${at.rule.id}`,
+    );
+    await made(present(identity, await signJob(at)));
+    const [listed] = await made(identity.get(`${at.path}/workload-rules`));
+    assert.ok(listed.lastUsedAt >= first);
+  });
+
   test('is exchanged for an access token of one audience, without any stored secret', async () => {
     const { status, body, headers } = await present(identity, await signJob(realm), { scope: readScope });
     assert.equal(status, 200, JSON.stringify(body));

@@ -50,7 +50,9 @@ async function exchangeAssertion(context: Context, presented: PresentedAssertion
   const provider = await findProvider(context, presented);
   const claims = await verify(context, provider, presented.assertion);
   const { audience, scopes } = presented;
-  const rules = await context.db.rows(findAcceptingRules(provider.id, audience));
+  const rules = await context.db.rows(
+    findAcceptingRules(provider.id, audience, context.settings.IAM_PAT_LAST_USED_INTERVAL_SECONDS),
+  );
   const matching = rules.filter((rule) => meets(claims, rule.claims));
   const rule = mostSpecific(matching);
   if (rule === undefined)
@@ -163,6 +165,7 @@ async function issueToken(
       reason: `provider:${provider.key} rule:${rule.key} audience:${audience} session:${sessionId}`,
       actor: rule.principal_id,
     }),
+    used: rule.is_use_due ? ['workload_rule', rule.id] : undefined,
   });
   const [accessToken] = await Promise.all([signing, recording]);
   context.counters.presented('assertion', 'exchanged');

@@ -23,7 +23,7 @@ export function findProvidersOf(issuer: string, audiences: readonly string[], te
 }
 
 /** The active rules of a provider that is still active, each with the state of its principal and of the audience. */
-export function findAcceptingRules(providerId: string, audience: string) {
+export function findAcceptingRules(providerId: string, audience: string, useIntervalSeconds: number) {
   return sql<AcceptingRule>`
     select r.id, r.key, r.principal_id, r.claims, r.audiences, r.scope_ceiling, r.single_use, r.lifetime_seconds_max,
       p.kind as principal_kind,
@@ -32,7 +32,9 @@ export function findAcceptingRules(providerId: string, audience: string) {
         when p.status <> 'active' then 'principal_not_active'
         when s.revoked_at is not null then 'service_account_revoked'
       end as refusal,
-      a.allowed_scopes, a.signing_algorithm, floor(extract(epoch from now()))::bigint as now_seconds
+      a.allowed_scopes, a.signing_algorithm,
+      r.last_used_at is null or r.last_used_at <= now() - make_interval(secs => ${useIntervalSeconds}) as is_use_due,
+      floor(extract(epoch from now()))::bigint as now_seconds
     from identity_providers i
     join tenants t on t.id = i.tenant_id
     join workload_rules r on r.identity_provider_id = i.id

@@ -44,7 +44,6 @@ const stateFaults = [
   fault('invalid_scope_ceiling', withFields({ scopeCeiling: ['unknown'] })),
 ];
 const ruleFaults = [...tenantFaults, fault('workload_rule_not_found', absent('ruleKey'))];
-const rulePath = '/tenants/{tenantId}/identity-providers/{key}/workload-rules/{ruleKey}';
 
 const orders: CheckOrder[] = [
   {
@@ -65,12 +64,28 @@ const orders: CheckOrder[] = [
     ],
   },
   {
-    endpoint: `PATCH ${rulePath}`,
+    endpoint: 'PATCH /tenants/{tenantId}/identity-providers/{key}/workload-rules/{ruleKey}',
     prepare: () => withRule({ claims: { repository_id: { equals: '1' } } }),
     faults: [...ruleFaults, ...stateFaults],
   },
-  { endpoint: `POST ${rulePath}:disable`, prepare: () => withRule(), faults: ruleFaults },
-  { endpoint: `POST ${rulePath}:enable`, prepare: () => withRule(), faults: ruleFaults },
+  {
+    endpoint: 'POST /tenants/{tenantId}/identity-providers/{key}/workload-rules/{ruleKey}:disable',
+    prepare: () => withRule(),
+    proven: tenantFaults,
+    faults: ruleFaults,
+  },
+  {
+    endpoint: 'POST /tenants/{tenantId}/identity-providers/{key}/workload-rules/{ruleKey}:enable',
+    prepare: () => withRule(),
+    proven: tenantFaults,
+    faults: ruleFaults,
+  },
+  {
+    endpoint: 'DELETE /tenants/{tenantId}/identity-providers/{key}/workload-rules/{ruleKey}',
+    prepare: () => withRule(),
+    proven: tenantFaults,
+    faults: ruleFaults,
+  },
 ];
 
 /** As many rules as a provider may have. */

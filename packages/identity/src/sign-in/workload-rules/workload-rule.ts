@@ -23,6 +23,9 @@ export const WorkloadRule = z
     lifetimeSecondsMax: z.int(),
     status: Status,
     createdAt: Timestamp,
+    lastUsedAt: Timestamp.nullable().describe(
+      'When it last gave an access token, to within `IAM_PAT_LAST_USED_INTERVAL_SECONDS`.',
+    ),
   })
   .meta({ id: 'WorkloadRule' });
 export type WorkloadRule = z.infer<typeof WorkloadRule>;

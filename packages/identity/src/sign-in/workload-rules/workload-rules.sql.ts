@@ -1,7 +1,7 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { RuleChoices, RuleRow, ShownRuleRow } from './workload-rule.ts';
 
-type NewRule = Omit<RuleRow, 'status' | 'created_at'>;
+type NewRule = Omit<RuleRow, 'status' | 'created_at' | 'last_used_at'>;
 
 /** The provider of rules. A change of it waits, and so does another new rule: their number is counted under the lock. */
 export function lockProviderOfRules(tenantId: string, key: string) {
@@ -37,14 +37,14 @@ export function insertRule(rule: NewRule) {
       ${rule.lifetime_seconds_max})
     on conflict do nothing
     returning id, tenant_id, identity_provider_id, key, principal_id, claims, audiences, scope_ceiling, single_use,
-      lifetime_seconds_max, status, created_at`;
+      lifetime_seconds_max, status, created_at, last_used_at`;
 }
 
 /** By key, in the order of code points. At most `rulesOfProviderMax`. */
 export function findRules(tenantId: string, providerKey: string) {
   return sql<ShownRuleRow>`
     select r.id, r.tenant_id, r.identity_provider_id, r.key, r.principal_id, r.claims, r.audiences, r.scope_ceiling,
-      r.single_use, r.lifetime_seconds_max, r.status, r.created_at, p.key as identity_provider
+      r.single_use, r.lifetime_seconds_max, r.status, r.created_at, r.last_used_at, p.key as identity_provider
     from identity_providers p join workload_rules r on r.identity_provider_id = p.id
     where p.tenant_id = ${tenantId} and p.key = ${providerKey}
     order by r.key collate "C"`;
@@ -53,7 +53,7 @@ export function findRules(tenantId: string, providerKey: string) {
 export function findRule(tenantId: string, providerKey: string, key: string) {
   return sql<ShownRuleRow>`
     select r.id, r.tenant_id, r.identity_provider_id, r.key, r.principal_id, r.claims, r.audiences, r.scope_ceiling,
-      r.single_use, r.lifetime_seconds_max, r.status, r.created_at, p.key as identity_provider
+      r.single_use, r.lifetime_seconds_max, r.status, r.created_at, r.last_used_at, p.key as identity_provider
     from identity_providers p join workload_rules r on r.identity_provider_id = p.id
     where p.tenant_id = ${tenantId} and p.key = ${providerKey} and r.key = ${key}`;
 }
@@ -61,7 +61,7 @@ export function findRule(tenantId: string, providerKey: string, key: string) {
 export function lockRule(tenantId: string, providerKey: string, key: string) {
   return sql<ShownRuleRow & { issuer: string }>`
     select r.id, r.tenant_id, r.identity_provider_id, r.key, r.principal_id, r.claims, r.audiences, r.scope_ceiling,
-      r.single_use, r.lifetime_seconds_max, r.status, r.created_at, p.key as identity_provider, p.issuer
+      r.single_use, r.lifetime_seconds_max, r.status, r.created_at, r.last_used_at, p.key as identity_provider, p.issuer
     from identity_providers p join workload_rules r on r.identity_provider_id = p.id
     where p.tenant_id = ${tenantId} and p.key = ${providerKey} and r.key = ${key}
     for update of r`;

@@ -28,6 +28,10 @@ const remove = (at: WorkloadRealm, key?: string) =>
   identity.request('DELETE', `/api/v1${ruleOf(at, key)}`, {
     headers: { 'x-iam-bootstrap-token': 'admin-secret-of-the-tests' },
   });
+/** The fields of a rule that no request has. */
+const readOnly = ['id', 'identityProvider', 'createdAt', 'lastUsedAt', 'status'];
+const choicesOf = (rule: object) =>
+  Object.fromEntries(Object.entries(rule).filter(([name]) => !readOnly.includes(name)));
 const lastRecords = async (at: WorkloadRealm) => {
   const [event, audited] = [
     (await journalOf(identity, at.tenantId)).at(-1),
@@ -50,6 +54,7 @@ describe('a rule', () => {
       singleUse: false,
       lifetimeSecondsMax: 86_400,
       status: 'active',
+      lastUsedAt: null,
     });
     assert.deepEqual(await lastRecords(at), [
       'workload_rule.created',
@@ -61,7 +66,7 @@ describe('a rule', () => {
     const { providerId: identityProviderId, principalId } = at;
     assert.deepEqual(event.payload, { workloadRuleId: id, identityProviderId, key: 'zeta', principalId });
     const second = { ...at.rule, key: 'alpha', audiences: ['control-plane', 'control-plane'] };
-    for (const name of ['id', 'identityProvider', 'createdAt', 'status']) delete second[name];
+    for (const name of readOnly) delete second[name];
     const made_ = await made(identity.post(rulesOf(at), second));
     assert.deepEqual(await made(identity.get(ruleOf(at, 'alpha'))), made_);
     assert.deepEqual(await made(identity.get(rulesOf(at))), [made_, at.rule]);
@@ -136,7 +141,7 @@ describe('a rule', () => {
       [{ audiences: ['unknown'] }, 422, 'unknown_audience'],
       [{ scopeCeiling: ['unknown'] }, 422, 'invalid_scope_ceiling'],
     ] as const) {
-      const { id: _, identityProvider: _1, createdAt: _2, status: _3, ...fields } = realm.rule;
+      const fields = choicesOf(realm.rule);
       for (const answer of [
         await identity.post(rulesOf(realm), { ...fields, key: 'another', ...change }),
         await identity.patch(ruleOf(realm), change),
@@ -149,7 +154,7 @@ describe('a rule', () => {
 
   test('is refused at a provider of people, and 101 rules are too many', async () => {
     const at = await makeWorkloadRealm(identity);
-    const { id: _, identityProvider: _1, createdAt: _2, status: _3, ...fields } = at.rule;
+    const fields = choicesOf(at.rule);
     await made(identity.patch(at.path, { principalKind: 'human' }));
     assert.deepEqual((await identity.post(rulesOf(at), { ...fields, key: 'next' })).body, {
       detail: 'workload_provider_required',
@@ -221,7 +226,7 @@ describe('an issuer that strangers share', () => {
       );
     }
     const wide = { ...realm.rule, key: 'wide', claims: { ref: { equals: 'x' } } };
-    for (const name of ['id', 'identityProvider', 'createdAt', 'status']) delete wide[name];
+    for (const name of readOnly) delete wide[name];
     assert.equal((await identity.post(rulesOf(realm), wide)).status, 422);
     await made(identity.patch(ruleOf(realm), { claims: realm.rule.claims }));
   });

@@ -1,0 +1,9 @@
+import type { Actor, Answer } from '../coordination.ts';
+
+/** Changes somebody's access as the caller sees it now. Without the right to read it, nothing matches. */
+export async function setAccess(by: Actor, principalId: string, body: object): Promise<Answer> {
+  const { body: access } = await by.get(`/principals/${principalId}/access`);
+  return by.put(`/principals/${principalId}/access`, body, {
+    'if-match': `"principal_access-${access.version ?? 0}"`,
+  });
+}
