@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import type { Page } from 'playwright-core';
 import { createClient } from '@baton/sdk';
+import { assertTookLess } from '@baton/testing/depth';
 import { assertAccessible, isGone, noBrowser, openPage, untilTrue } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
 import { hostile, mark } from '../testing/hostile-texts.ts';
