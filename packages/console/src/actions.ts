@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { answerOauthRequest } from './account/oauth-request.ts';
 import { changePasskeys, changeSessions, readAccount } from './account/own-account.ts';
 import { acceptByProvider, acceptInvitation, signInByPasskey } from './account/passkey-sign-in.ts';
 import type { ConsoleContext } from './context.ts';
@@ -26,6 +27,7 @@ export const actions: Readonly<Record<string, Action>> = {
   '/console/account': readAccount,
   '/console/passkeys': changePasskeys,
   '/console/sessions': changeSessions,
+  '/console/oauth-request': answerOauthRequest,
 };
 
 async function signIn(
@@ -112,7 +114,8 @@ async function beginProviderSignIn(
   req: IncomingMessage,
   res: ServerResponse,
 ): Promise<void> {
-  const { provider, next = '/', invitation } = await readBody(req, ['provider', 'next', 'invitation']);
+  const members = ['provider', 'next', 'invitation', 'fresh'] as const;
+  const { provider, next = '/', invitation, fresh } = await readBody(req, members);
   if (providers === undefined || provider === undefined)
     throw new ConsoleRefusal(
       404,
@@ -129,7 +132,7 @@ async function beginProviderSignIn(
     );
   const pageKeyHash = hashKey(readPageKey(req));
   if (!rates.begin.take(countedAs(req))) throw rateLimited();
-  const from = { redirectUri, invitation, session: browsers.find(req)?.key };
+  const from = { redirectUri, invitation, session: browsers.find(req)?.key, isFresh: fresh !== undefined };
   const { url, browser } = await providers.begin(provider, next, pageKeyHash, from);
   const cookie = `${signInCookieOf(browser, isSecure)}; Max-Age=${signInBounds.lastsMsMax / 1000}`;
   sendJson(res, 200, { url }, { 'set-cookie': cookie });
@@ -173,7 +176,7 @@ export async function finishProviderSignIn(
     );
     const { subject, ...signedIn } =
       invitation === undefined
-        ? { grant, subject: readSubject(await exchange.enterWithGrant(req, grant)) }
+        ? await exchange.enterWithGrant(req, grant)
         : await acceptByProvider(exchange, req, invitation, grant);
     // A redirect from another site does not carry the session cookie, so the sealed sign-in contains the session.
     if (session !== undefined) await browsers.close(req, session, 'replaced');

@@ -20,7 +20,7 @@ function signInWith(document: object, tokens: () => { status: number; json: unkn
     {
       tenantId: 't',
       redirectUri: 'https://baton.example/console/callback',
-      providers: new Map([['corporate', undefined]]),
+      providers: new Set(['corporate']),
       read: async () => ({ issuer, audience: 'console', status: 'active' }),
       outbound,
     },
@@ -213,7 +213,8 @@ test("a client's secret is sent only to the scheme, host and port for which it w
       {
         tenantId: 't',
         redirectUri: 'https://baton.example/console/callback',
-        providers: new Map([['corporate', secret]]),
+        providers: new Set(['corporate']),
+        findSecret: () => secret,
         read: async () => ({ issuer, audience: 'console', status: 'active' }),
         outbound,
       },

@@ -94,8 +94,8 @@ export class Lease {
     this.#heartbeat = new Heartbeat({
       leaseSeconds,
       grantedAt,
-      beat: (deadlineMs) =>
-        api.claims.heartbeat(claim.id, { ttlSeconds: leaseSeconds }, { deadlineMs, attempts: 1 }),
+      beat: (ttlSeconds, deadlineMs) =>
+        api.claims.heartbeat(claim.id, { ttlSeconds }, { deadlineMs, attempts: 1 }),
       // The end may be committed, and reject a heartbeat, before its response arrives. That response determines the
       // outcome.
       lost: (reason, cause) => {
@@ -124,6 +124,11 @@ export class Lease {
    */
   leftMs(): number {
     return this.isLive() ? this.#heartbeat.leftMs() : 0;
+  }
+
+  /** Called by the harness, whose leases have one length. */
+  setLeaseSeconds(leaseSeconds: number): void {
+    this.#heartbeat.setLeaseSeconds(leaseSeconds);
   }
 
   /**
@@ -369,7 +374,7 @@ export class Lease {
   async #confirmHeld(options: CallOptions = {}): Promise<void> {
     const call = this.#within({ ...options, idempotencyKey: undefined });
     await this.#write((api) =>
-      api.claims.heartbeat(this.claim.id, { ttlSeconds: this.#parts.leaseSeconds }, call),
+      api.claims.heartbeat(this.claim.id, { ttlSeconds: this.#heartbeat.leaseSeconds }, call),
     );
   }
 

@@ -22,7 +22,6 @@ export function AccountPage() {
         </>
       )}
       {account.data?.signedInBy === 'token' && <NoSession by="a token or a code from `baton console`" />}
-      {account.data?.signedInBy === 'identity_provider' && <NoSession by={account.data.provider} />}
     </div>
   );
 }
