@@ -355,9 +355,8 @@ describe('signing in to the console through an identity provider', { skip: noBro
     await page.getByText(/does not have access to Baton yet/).waitFor();
     await admit('eve');
 
-    // The provider has stated no time, so the person must authenticate there again.
+    // They are signed in now. The provider has stated no time, so they must authenticate there again.
     await decideAnew();
-    await page.getByRole('button', { name: 'Sign in with local' }).click();
     await page.getByRole('heading', { name: 'Allow Editor <b> to use Baton?' }).waitFor();
     assert.ok(!page.url().includes('request'), page.url());
     await assertAccessible(page, 'consent', 'usual');
@@ -425,7 +424,7 @@ describe('signing in to the console through an identity provider', { skip: noBro
     assert.equal(searchParams.get('redirect_uri'), `${url}/console/callback`);
     assert.deepEqual(
       ['code_challenge_method', 'response_type', 'scope'].map((name) => searchParams.get(name)),
-      ['S256', 'code', 'openid profile'],
+      ['S256', 'code', 'openid profile email'],
     );
     assert.match(
       answer.headers.get('set-cookie') ?? '',

@@ -88,6 +88,7 @@ const texts: readonly [string, object, Bounds][] = [
   ],
   [
     `${tenant}/federation:exchange`,
+    `${tenant}/federation:start-session`,
     { identityProvider: 'x', token: 'x', audience: 'x' },
     { identityProvider: [1, 120], token: [1, 10_000], audience: [1, 120] },
   ],
