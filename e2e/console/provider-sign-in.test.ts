@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, test } from 'node:test';
@@ -22,6 +25,7 @@ describe('signing in to the console through an identity provider', { skip: noBro
   let world: OwnConsole;
   let identity: ReturnType<typeof createClient>['identity'];
   const providers: BatonProcess[] = [];
+  const closers: (() => unknown)[] = [];
   let url: string;
   let tenantId: string;
 
@@ -43,6 +47,7 @@ describe('signing in to the console through an identity provider', { skip: noBro
   afterEach(() => world?.closePages());
   after(async () => {
     await world?.close();
+    for (const close of closers) close();
     for (const { child, ended } of providers) {
       child.kill('SIGTERM');
       await ended;
@@ -328,18 +333,26 @@ describe('signing in to the console through an identity provider', { skip: noBro
     const resource = `${url}/mcp`;
     const { clientId } = await identity.oauthClients.register(tenantId, {
       name: 'Editor <b>',
-      redirectUris: ['http://127.0.0.1:9/callback'],
+      redirectUris: ['http://127.0.0.1/callback'],
     });
     const { page, complaints } = await openPage(world.browser);
     let returned: URL | undefined;
-    await page.route('http://127.0.0.1:9/**', (route) => {
-      returned = new URL(route.request().url());
-      return route.fulfill({ body: 'returned' });
+    const receiver = createServer((req, res) => {
+      if (req.url?.startsWith('/callback')) returned = new URL(req.url, 'http://client');
+      res.setHeader('content-type', 'text/html');
+      res.end('<!doctype html><link rel="icon" href="data:,"><title>Client</title>returned');
     });
+    receiver.listen(0, '127.0.0.1');
+    await once(receiver, 'listening');
+    closers.push(
+      () => receiver.closeAllConnections(),
+      () => receiver.close(),
+    );
+    const callback = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/callback`;
     const asked = new URLSearchParams({
       response_type: 'code',
       client_id: clientId,
-      redirect_uri: 'http://127.0.0.1:9/callback',
+      redirect_uri: callback,
       code_challenge: 'x'.repeat(43),
       code_challenge_method: 'S256',
       resource,
