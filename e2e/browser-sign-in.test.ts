@@ -13,8 +13,9 @@ import {
   type OAuthTokens,
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { Page } from 'playwright-core';
-import { program, baton as runBaton } from '@baton/testing/baton-process';
+import { baton as runBaton } from '@baton/testing/baton-process';
 import { longTest } from '@baton/testing/depth';
 import { agentPermissions, type RunningBaton, startRunningBaton } from '@baton/testing/running-baton';
 import {
@@ -271,24 +272,36 @@ describe('mcp-remote, the bridge of clients that speak only standard input and o
     const folder = mkdtempSync(join(tmpdir(), 'baton-mcp-remote-'));
     const registered = { name: 'mcp-remote', redirectUris: ['http://localhost/oauth/callback'] };
     const { clientId } = await admin('POST', '/oauth-clients', registered);
-    const bridge = program(
-      join(clientsFolder, 'node_modules/mcp-remote/dist/client.js'),
-      [
+    const transport = new StdioClientTransport({
+      command: process.execPath,
+      args: [
+        join(clientsFolder, 'node_modules/mcp-remote/dist/proxy.js'),
         `${baton.url}/mcp`,
         '--allow-http',
         '--static-oauth-client-info',
         JSON.stringify({ client_id: clientId }),
       ],
-      { HOME: folder, MCP_REMOTE_CONFIG_DIR: folder },
-    );
+      env: { PATH: process.env['PATH'] ?? '', HOME: folder, MCP_REMOTE_CONFIG_DIR: folder },
+      stderr: 'pipe',
+    });
+    let printed = '';
+    transport.stderr?.on('data', (data) => {
+      printed += String(data);
+    });
+    const client = newClient();
     try {
-      const [address = ''] = await bridge.prints(/http:\S+\/oauth2\/authorize\?\S+/);
-      await page.goto(address);
+      const connected = client.connect(transport);
+      await untilTrue(
+        () => /http:\S+\/oauth2\/authorize\?\S+\s/.test(printed),
+        `mcp-remote printed no address: ${printed}`,
+      );
+      await page.goto(String(/http:\S+\/oauth2\/authorize\?\S+/.exec(printed)));
       await decideOnPage('Allow');
-      await bridge.prints(/work_next/);
+      await connected;
+      const { tools } = await client.listTools();
+      assert.ok(tools.some(({ name }) => name === 'work_next'));
     } finally {
-      bridge.child.kill('SIGTERM');
-      await bridge.ended;
+      await client.close();
       rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
     }
   });

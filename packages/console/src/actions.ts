@@ -132,7 +132,9 @@ async function beginProviderSignIn(
     );
   const pageKeyHash = hashKey(readPageKey(req));
   if (!rates.begin.take(countedAs(req))) throw rateLimited();
-  const from = { redirectUri, invitation, session: browsers.find(req)?.key, isFresh: fresh !== undefined };
+  // Who accepts an invitation is linked to the account, so nobody else's open session at the provider may count.
+  const isFresh = fresh !== undefined || invitation !== undefined;
+  const from = { redirectUri, invitation, session: browsers.find(req)?.key, isFresh };
   const { url, browser } = await providers.begin(provider, next, pageKeyHash, from);
   const cookie = `${signInCookieOf(browser, isSecure)}; Max-Age=${signInBounds.lastsMsMax / 1000}`;
   sendJson(res, 200, { url }, { 'set-cookie': cookie });
