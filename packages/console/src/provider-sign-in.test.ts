@@ -180,7 +180,7 @@ test('the discovery document is fetched once for concurrent sign-ins, and again 
   };
   const options = { tenantId: 't', redirectUri: 'https://baton.example/console/callback' };
   const read = async () => ({ issuer, audience: 'console', status: 'active' as const });
-  const providers = new Map([['corporate', undefined]]);
+  const providers = new Set(['corporate']);
   const signIn = new ProviderSignIn({ ...options, providers, read, outbound }, () => nowMs);
   const begin = () => signIn.begin('corporate', '/', page);
   await Promise.all([begin(), begin(), begin()]);
