@@ -126,7 +126,12 @@ export class Lease {
     return this.isLive() ? this.#heartbeat.leftMs() : 0;
   }
 
-  /** Called by the harness, whose leases have one length. */
+  /**
+   * Changes how long this lease lasts without a heartbeat, and requests that at once. `setLeaseSeconds` of the harness
+   * also changes its session, without which the lease ends.
+   * @example
+   * lease.setLeaseSeconds(600);
+   */
   setLeaseSeconds(leaseSeconds: number): void {
     this.#heartbeat.setLeaseSeconds(leaseSeconds);
   }
