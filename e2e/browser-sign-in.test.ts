@@ -82,8 +82,9 @@ async function makePersonWithPasskey(): Promise<void> {
     issuer,
     iamTenantId: tenantId,
     iamPrincipalId: personId,
-    permissions: [...agentPermissions],
+    permissions: [...agentPermissions, 'workspaces.read'],
   });
+  await baton.admin.workspaces.create({ slug: 'payments', name: 'Payments <b>' });
   const { token } = await admin('POST', `/principals/${personId}/recovery-links`, {});
   ({ page, complaints } = await openPage(await sharedBrowser.take()));
   const devtools = await page.context().newCDPSession(page);
@@ -198,8 +199,8 @@ describe('a client that signs in by browser', { skip: noBrowser }, () => {
   test('takes a task to done, and keeps its lease when its access token is replaced', async () => {
     const task = await baton.admin.tasks.create({ title: 'by browser', assigneeId: principalId });
     const { client, provider, shown } = await signInClient();
-    for (const part of ['Editor <b>', 'Maria Lopez', '127.0.0.1', 'Read tasks', 'Work on tasks'])
-      assert.ok(shown.includes(part), `${part} is not in: ${shown}`);
+    const parts = ['Editor <b>', 'Maria Lopez', '127.0.0.1', 'Read tasks', 'Work on tasks', 'Payments <b>'];
+    for (const part of parts) assert.ok(shown.includes(part), `${part} is not in: ${shown}`);
     const call = async (name: string, args: Record<string, unknown> = {}) =>
       textOf(await client.callTool({ name, arguments: args }));
     const lease = leaseIn(await call('work_next', { assignedToMe: true }));
