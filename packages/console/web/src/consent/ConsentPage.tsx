@@ -62,8 +62,8 @@ function CodeForm({ onCode }: { onCode(code: string): void }) {
 function Request({ wanted, onOther }: { wanted: Wanted; onOther(): void }) {
   const [actsAs, setActsAs] = useState('');
   const found = useQuery({
-    // The request is a secret of this browser, so it stays out of the cache's keys.
-    queryKey: ['oauth-request', actsAs],
+    // Another request must never be shown for this one: the end of the text is its own, and useless alone.
+    queryKey: ['oauth-request', JSON.stringify(wanted).slice(-40), actsAs],
     queryFn: () => readRequest(wanted, actsAs),
     placeholderData: (former) => former,
     gcTime: 0,
@@ -88,6 +88,11 @@ function Request({ wanted, onOther }: { wanted: Wanted; onOther(): void }) {
       <>
         <h1>The request can't be shown</h1>
         <ErrorNote error={found.error} />
+        {String((found.error as { code?: unknown }).code) === 'browser_session_required' && (
+          <p>
+            <a href="/sign-in?next=%2Fconsent">Sign in with a passkey or an identity provider</a>
+          </p>
+        )}
         <p>If it has expired, start again from your program or device.</p>
         <div className="row">
           <button type="button" onClick={again}>
