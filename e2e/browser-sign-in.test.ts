@@ -13,8 +13,9 @@ import {
   type OAuthTokens,
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { Page } from 'playwright-core';
-import { program, baton as runBaton } from '@baton/testing/baton-process';
+import { baton as runBaton } from '@baton/testing/baton-process';
 import { longTest } from '@baton/testing/depth';
 import { agentPermissions, type RunningBaton, startRunningBaton } from '@baton/testing/running-baton';
 import {
@@ -81,8 +82,9 @@ async function makePersonWithPasskey(): Promise<void> {
     issuer,
     iamTenantId: tenantId,
     iamPrincipalId: personId,
-    permissions: [...agentPermissions],
+    permissions: [...agentPermissions, 'workspaces.read'],
   });
+  await baton.admin.workspaces.create({ slug: 'payments', name: 'Payments <b>' });
   const { token } = await admin('POST', `/principals/${personId}/recovery-links`, {});
   ({ page, complaints } = await openPage(await sharedBrowser.take()));
   const devtools = await page.context().newCDPSession(page);
@@ -197,8 +199,8 @@ describe('a client that signs in by browser', { skip: noBrowser }, () => {
   test('takes a task to done, and keeps its lease when its access token is replaced', async () => {
     const task = await baton.admin.tasks.create({ title: 'by browser', assigneeId: principalId });
     const { client, provider, shown } = await signInClient();
-    for (const part of ['Editor <b>', 'Maria Lopez', '127.0.0.1', 'Read tasks', 'Work on tasks'])
-      assert.ok(shown.includes(part), `${part} is not in: ${shown}`);
+    const parts = ['Editor <b>', 'Maria Lopez', '127.0.0.1', 'Read tasks', 'Work on tasks', 'Payments <b>'];
+    for (const part of parts) assert.ok(shown.includes(part), `${part} is not in: ${shown}`);
     const call = async (name: string, args: Record<string, unknown> = {}) =>
       textOf(await client.callTool({ name, arguments: args }));
     const lease = leaseIn(await call('work_next', { assignedToMe: true }));
@@ -271,24 +273,36 @@ describe('mcp-remote, the bridge of clients that speak only standard input and o
     const folder = mkdtempSync(join(tmpdir(), 'baton-mcp-remote-'));
     const registered = { name: 'mcp-remote', redirectUris: ['http://localhost/oauth/callback'] };
     const { clientId } = await admin('POST', '/oauth-clients', registered);
-    const bridge = program(
-      join(clientsFolder, 'node_modules/mcp-remote/dist/client.js'),
-      [
+    const transport = new StdioClientTransport({
+      command: process.execPath,
+      args: [
+        join(clientsFolder, 'node_modules/mcp-remote/dist/proxy.js'),
         `${baton.url}/mcp`,
         '--allow-http',
         '--static-oauth-client-info',
         JSON.stringify({ client_id: clientId }),
       ],
-      { HOME: folder, MCP_REMOTE_CONFIG_DIR: folder },
-    );
+      env: { PATH: process.env['PATH'] ?? '', HOME: folder, MCP_REMOTE_CONFIG_DIR: folder },
+      stderr: 'pipe',
+    });
+    let printed = '';
+    transport.stderr?.on('data', (data) => {
+      printed += String(data);
+    });
+    const client = newClient();
     try {
-      const [address = ''] = await bridge.prints(/http:\S+\/oauth2\/authorize\?\S+/);
-      await page.goto(address);
+      const connected = client.connect(transport);
+      await untilTrue(
+        () => /http:\S+\/oauth2\/authorize\?\S+\s/.test(printed),
+        `mcp-remote printed no address: ${printed}`,
+      );
+      await page.goto(String(/http:\S+\/oauth2\/authorize\?\S+/.exec(printed)));
       await decideOnPage('Allow');
-      await bridge.prints(/work_next/);
+      await connected;
+      const { tools } = await client.listTools();
+      assert.ok(tools.some(({ name }) => name === 'work_next'));
     } finally {
-      bridge.child.kill('SIGTERM');
-      await bridge.ended;
+      await client.close();
       rmSync(folder, { recursive: true, force: true, maxRetries: 3 });
     }
   });

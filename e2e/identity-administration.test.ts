@@ -63,9 +63,8 @@ const statusAt = async (tenantId: string, token: string) =>
   (await send('GET', `/iam/api/v1/tenants/${tenantId}/principals?limit=1`, token)).status;
 
 async function untilRefused(tenantId: string, token: string): Promise<void> {
-  const beganAt = performance.now();
-  while ((await statusAt(tenantId, token)) !== 401) {
-    assert.ok(performance.now() - beganAt < 30_000, 'the token is still accepted');
+  for (let attempt = 0; (await statusAt(tenantId, token)) !== 401; attempt++) {
+    assert.ok(attempt < 600, 'the token is still accepted');
     await new Promise((done) => setTimeout(done, 50));
   }
 }

@@ -96,8 +96,11 @@ describe('an OAuth client', () => {
     const metadata = await json(metadataOf(issuer as string));
     assert.equal(metadata['issuer'], issuer);
     assert.deepEqual(metadata, await json(`${issuer}/.well-known/oauth-authorization-server`));
-    for (const name of ['jwks_uri', 'service_documentation', 'authorization_endpoint'])
+    for (const name of ['jwks_uri', 'service_documentation'])
       assert.equal((await fetch(metadata[name] as unknown as string)).status, 200, name);
+    // Without a request it explains what is missing.
+    const { status, headers } = await fetch(metadata['authorization_endpoint'] as unknown as string);
+    assert.deepEqual([status, headers.get('content-type')], [400, 'text/html; charset=utf-8']);
   });
 
   test('takes a token for the MCP endpoint by its address, and reaches coordination with it', async () => {

@@ -35,8 +35,9 @@ describe('the error codes', () => {
         .filter(
           ({ method, path }) => !service.endpoints.some((one) => one.method === method && isPath(one, path)),
         );
+      // A service may refer to a setting of the other one.
       const settings = [...text.matchAll(/\b(?:CP|IAM)_[A-Z_]+\b/g)].filter(
-        ([name]) => !(name in service.settings),
+        ([name]) => !services.some((one) => name in one.settings),
       );
       return [
         ...paths.map(({ method, path }) => `${code}: ${method} ${path}`),

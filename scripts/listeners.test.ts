@@ -7,12 +7,15 @@ import { sourceFiles } from './sources.ts';
 const root = dirname(import.meta.dirname);
 
 /**
- * The one listener of Baton, tests of its parts, the fakes of other services' servers, and the server of the built documentation
- * site: a developer's tool on loopback for files that anybody may read, which must start without the packages of Baton.
+ * The one listener of Baton, tests of its parts, the fakes of other services' servers, and two programs on loopback: the server of the
+ * built documentation site, a developer's tool for files that anybody may read, which must start without the packages of Baton; and the
+ * receiver of `baton login`, which takes one response of a browser within ten minutes (RFC 8252).
  */
 const allowed = [
   'e2e/agents.test.ts',
+  'e2e/browser-sign-in.test.ts',
   'e2e/chaos/webhook-receiver.ts',
+  'e2e/console/provider-sign-in.test.ts',
   'e2e/console/security.test.ts',
   'e2e/console/system.test.ts',
   'e2e/documentation.test.ts',
@@ -26,6 +29,7 @@ const allowed = [
   'packages/cli/src/operations/outbox/outbox.test.ts',
   'packages/cli/src/program.test.ts',
   'packages/cli/src/result-form.test.ts',
+  'packages/cli/src/sign-in/browser-sign-in.ts',
   'packages/cli/src/workload/workload-identity.test.ts',
   'packages/cli/src/workload/workload-presets.test.ts',
   'packages/coordination/src/access/access-tokens/algorithms.test.ts',
@@ -41,12 +45,16 @@ const allowed = [
   'packages/coordination/src/testing/issuer.ts',
   'packages/coordination/src/testing/ledger/sinks.ts',
   'packages/coordination/src/testing/memory/memory-service.ts',
+  'packages/coordination/src/testing/registry/identity-service.ts',
   'packages/coordination/src/testing/registry/oauth-provider.ts',
   'packages/demo/src/organisation/demo-memory.ts',
   'packages/identity/src/provisioning/upstream-directory/testing/keycloak.ts',
   'packages/identity/src/sign-in/federation/testing/oidc-upstream.ts',
   'packages/identity/src/sign-in/federation/testing/upstream.ts',
   'packages/identity/src/sign-in/identity-providers/provider-keys.test.ts',
+  'packages/identity/src/sign-in/oauth/provider/metadata-documents.test.ts',
+  'packages/identity/src/sign-in/oauth/workspaces/reached-workspaces.test.ts',
+  'packages/identity/src/sign-in/provider-tests/provider-tests.test.ts',
   'packages/identity/src/sign-in/upstream-token/bad-keys.test.ts',
   'packages/identity/src/testing/oidc-people.main.ts',
   'packages/identity/src/testing/oidc-provider.main.ts',
@@ -58,6 +66,7 @@ const allowed = [
   'packages/platform/src/console-service/console-service.test.ts',
   'packages/platform/src/console-service/provider-sign-in.test.ts',
   'packages/platform/src/first-install.test.ts',
+  'packages/platform/src/localhost-twin.test.ts',
   'packages/sdk/src/testing/stub-service.ts',
   'packages/sdk/src/workload-identity.test.ts',
   'scripts/docs/site-server.ts',

@@ -126,7 +126,7 @@ function problemsOfOperation(document: OpenApiDocument, path: string, operation:
       security.every((scheme) => Object.keys(scheme).every((name) => schemes.includes(name))),
       'has no such scheme',
     ],
-    [statuses.some(([status]) => status < '300'), 'never succeeds'],
+    [statuses.some(([status]) => status < '400'), 'never succeeds'],
     [
       statuses.every(
         ([status, response]) =>

@@ -40,7 +40,7 @@ export async function checkStatements(
   const covered: [file: string, names: string[]][] = [];
   let compared = 0;
   for (const [file, source] of sources) {
-    const declarations = findSqlTemplates(source, parts);
+    const declarations = findSqlTemplates(source, new Map([...parts, ...findSqlParts(source)]));
     covered.push([file, coveredNames(declarations)]);
     const templates = declarations.flatMap(({ templates: inside }) => inside).filter(({ row }) => row);
     if (templates.length === 0) continue;

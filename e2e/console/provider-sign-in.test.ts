@@ -1,5 +1,8 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, afterEach, before, describe, test } from 'node:test';
@@ -22,13 +25,14 @@ describe('signing in to the console through an identity provider', { skip: noBro
   let world: OwnConsole;
   let identity: ReturnType<typeof createClient>['identity'];
   const providers: BatonProcess[] = [];
+  const closers: (() => unknown)[] = [];
   let url: string;
   let tenantId: string;
 
   before(async () => {
     writeFileSync(join(folder, 'secrets'), `corporate:${clientSecret}\n`, { mode: 0o600 });
     world = await startOwnConsole({
-      BATON_CONSOLE_PROVIDERS: '["corporate","short","renewed"]',
+      BATON_CONSOLE_PROVIDERS: '["corporate","short","renewed","local"]',
       BATON_CONSOLE_SECRETS_FILE: join(folder, 'secrets'),
       IAM_OUTBOUND_ALLOWED_HOSTS: '["127.0.0.1"]',
     });
@@ -43,6 +47,7 @@ describe('signing in to the console through an identity provider', { skip: noBro
   afterEach(() => world?.closePages());
   after(async () => {
     await world?.close();
+    for (const close of closers) close();
     for (const { child, ended } of providers) {
       child.kill('SIGTERM');
       await ended;
@@ -50,10 +55,10 @@ describe('signing in to the console through an identity provider', { skip: noBro
     rmSync(folder, { recursive: true, force: true });
   });
 
-  async function register(key: string, audience: string, env: Record<string, string>) {
+  async function register(key: string, audience: string, env: Record<string, string>, at = url) {
     const provider = program('packages/identity/src/testing/oidc-people.main.ts', [], {
       ...env,
-      REDIRECT_URI: `${url}/console/callback`,
+      REDIRECT_URI: `${at}/console/callback`,
       CLIENT_SECRET: clientSecret,
     });
     providers.push(provider);
@@ -239,7 +244,7 @@ describe('signing in to the console through an identity provider', { skip: noBro
     await untilLoaded(inside);
     await identity.identityProviders.disable(tenantId, 'corporate');
     await inside.reload();
-    await problem(inside, 'identity_provider_not_found');
+    await problem(inside, 'invalid_token');
     await identity.identityProviders.enable(tenantId, 'corporate');
     await inside.goto(url);
     await inside.getByRole('heading', { name: 'Sign in to Baton' }).waitFor();
@@ -320,6 +325,80 @@ describe('signing in to the console through an identity provider', { skip: noBro
     await choose(again.page, 'bob');
     await problem(again.page, 'invalid_invitation');
     assert.deepEqual([...complaints, ...again.complaints], []);
+  });
+
+  test('a person without a passkey decides about an OAuth client and a device', async () => {
+    const local = url.replace('127.0.0.1', 'localhost');
+    await register('local', 'console-public', {}, local);
+    const resource = `${url}/mcp`;
+    const { clientId } = await identity.oauthClients.register(tenantId, {
+      name: 'Editor <b>',
+      redirectUris: ['http://127.0.0.1/callback'],
+    });
+    const { page, complaints } = await openPage(world.browser);
+    let returned: URL | undefined;
+    const receiver = createServer((req, res) => {
+      if (req.url?.startsWith('/callback')) returned = new URL(req.url, 'http://client');
+      res.setHeader('content-type', 'text/html');
+      res.end('<!doctype html><link rel="icon" href="data:,"><title>Client</title>returned');
+    });
+    receiver.listen(0, '127.0.0.1');
+    await once(receiver, 'listening');
+    closers.push(
+      () => receiver.closeAllConnections(),
+      () => receiver.close(),
+    );
+    const callback = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/callback`;
+    const asked = new URLSearchParams({
+      response_type: 'code',
+      client_id: clientId,
+      redirect_uri: callback,
+      code_challenge: 'x'.repeat(43),
+      code_challenge_method: 'S256',
+      resource,
+      state: 'of the client',
+    });
+    const decideAnew = async () => {
+      await page.goto(`${url}/iam/oauth2/authorize?${asked}`);
+      await page.getByRole('button', { name: 'Sign in another way' }).click();
+    };
+    await decideAnew();
+    await page.getByRole('button', { name: 'Sign in with local' }).click();
+    await choose(page, 'eve');
+    await page.getByText(/does not have access to Baton yet/).waitFor();
+    await admit('eve');
+
+    // They are signed in now. The provider has stated no time, so they must authenticate there again.
+    await decideAnew();
+    await page.getByRole('heading', { name: 'Allow Editor <b> to use Baton?' }).waitFor();
+    assert.ok(!page.url().includes('request'), page.url());
+    await assertAccessible(page, 'consent', 'usual');
+    await page.getByRole('button', { name: 'Allow' }).click();
+    await page.getByRole('button', { name: 'Sign in with local again' }).click();
+    await choose(page, 'eve');
+    await page.getByRole('heading', { name: 'Allow Editor <b> to use Baton?' }).waitFor();
+    await page.getByText('Work on tasks and change what you may change').waitFor();
+    await page.getByRole('button', { name: 'Allow' }).click();
+    await page.getByText('returned').waitFor();
+    assert.equal(returned?.searchParams.get('state'), 'of the client');
+    assert.ok(returned?.searchParams.has('code'), String(returned));
+
+    const device = (await (
+      await fetch(`${url}/iam/oauth2/device-authorization`, {
+        method: 'POST',
+        body: new URLSearchParams({ client_id: 'baton-cli', resource }),
+      })
+    ).json()) as Record<string, string>;
+    await page.goto(`${local}/iam/oauth2/device`);
+    await page.getByLabel('Code that the device shows').fill(String(device['user_code']).toLowerCase());
+    await page.getByRole('button', { name: 'Sign in another way' }).click();
+    await page.getByText('Allow this only if you started it yourself').waitFor();
+    await page.getByRole('button', { name: 'Allow' }).click();
+    await page.getByRole('heading', { name: 'Connected' }).waitFor();
+
+    await page.goto(`${local}/account`);
+    await page.getByText('This browser', { exact: true }).waitFor();
+    assert.deepEqual(complaints, []);
   });
 
   test('other sites can neither start a sign-in nor choose its destination', async () => {

@@ -61,6 +61,9 @@ export const sdkExamples: Readonly<Record<string, (world: ExampleWorld) => Promi
     const read = await baton.tasks.get(task.id);
     await baton.tasks.update(task.id, { title: 'A better title' }, { ifMatch: etagOf(read) });
   },
+  'harness/harness.ts: Harness.setLeaseSeconds': async ({ harness }) => {
+    harness.setLeaseSeconds(600);
+  },
   'harness/harness.ts: Harness.work': async ({ harness }) => {
     for await (const lease of harness.work({ once: true })) {
       await lease.checkpoint('started', { title: lease.task.title });
@@ -81,6 +84,9 @@ export const sdkExamples: Readonly<Record<string, (world: ExampleWorld) => Promi
   },
   'harness/lease.ts: Lease.leftMs': async ({ lease }) => {
     console.log(`the work must stop within ${lease.leftMs()} ms, unless the lease is extended`);
+  },
+  'harness/lease.ts: Lease.setLeaseSeconds': async ({ lease }) => {
+    lease.setLeaseSeconds(600);
   },
   'harness/lease.ts: Lease.context': async ({ lease }) => {
     const { checkpoints } = await lease.context();

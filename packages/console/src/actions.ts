@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { beginFirstPasskey } from './account/first-passkey.ts';
+import { answerOauthRequest } from './account/oauth-request.ts';
 import { changePasskeys, changeSessions, readAccount } from './account/own-account.ts';
 import { acceptByProvider, acceptInvitation, signInByPasskey } from './account/passkey-sign-in.ts';
 import { signedOut } from './browser-sessions.ts';
@@ -31,6 +32,7 @@ export const actions: Readonly<Record<string, Action>> = {
   '/console/passkeys': changePasskeys,
   '/console/first-passkey': beginFirstPasskey,
   '/console/sessions': changeSessions,
+  '/console/oauth-request': answerOauthRequest,
 };
 
 async function signIn(
@@ -119,7 +121,8 @@ async function beginProviderSignIn(
   res: ServerResponse,
 ): Promise<void> {
   const { providers, browsers, rates, countedAs, isSecure } = context;
-  const { provider, next = '/', ...given } = await readBody(req, ['provider', 'next', 'invitation', 'test']);
+  const members = ['provider', 'next', 'invitation', 'test', 'fresh'] as const;
+  const { provider, next = '/', ...given } = await readBody(req, members);
   if (providers === undefined || provider === undefined)
     throw new ConsoleRefusal(
       404,
@@ -139,7 +142,9 @@ async function beginProviderSignIn(
   const isTest = given.test !== undefined;
   if (isTest) await requireAdministrator(context, req);
   const { invitation } = isTest ? {} : given;
-  const from = { redirectUri, invitation, isTest, session: browsers.find(req)?.key };
+  // Who accepts an invitation is linked to the account, so nobody else's open session at the provider may count.
+  const isFresh = given.fresh !== undefined || invitation !== undefined;
+  const from = { redirectUri, invitation, isTest, isFresh, session: browsers.find(req)?.key };
   const { url, browser } = await providers.begin(provider, next, pageKeyHash, from);
   const cookie = `${signInCookieOf(browser, isSecure)}; Max-Age=${signInBounds.lastsMsMax / 1000}`;
   sendJson(res, 200, { url }, { 'set-cookie': cookie });
@@ -189,7 +194,7 @@ export async function finishProviderSignIn(
     const { grant } = finished;
     const { subject, ...signedIn } =
       invitation === undefined
-        ? { grant, subject: readSubject(await exchange.enterWithGrant(req, grant)) }
+        ? await exchange.enterWithGrant(req, grant)
         : await acceptByProvider(exchange, req, invitation, grant);
     // A redirect from another site does not carry the session cookie, so the sealed sign-in contains the session.
     if (session !== undefined) await browsers.close(req, session, 'replaced');

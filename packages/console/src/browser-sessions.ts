@@ -60,11 +60,10 @@ export class BrowserSessions {
    */
   async issueToken(req: IncomingMessage): Promise<IssuedToken & { person: string }> {
     const { key, session } = this.require(req);
-    const issued = await this.#orClose(key, () => {
-      if (session.secret !== undefined) return this.#exchange.exchangeSession(req, session.secret);
-      return session.grant === undefined
-        ? this.#exchange.exchangeToken(req, session.token)
-        : this.#exchange.exchangeGrant(req, session.grant);
+    const issued = await this.#orClose(key, async () => {
+      if (session.secret === undefined) return this.#exchange.exchangeToken(req, session.token);
+      if (session.grant !== undefined) await this.#exchange.confirmGrant(req, session.grant);
+      return this.#exchange.exchangeSession(req, session.secret);
     });
     return { ...publicToken(issued), person: readSubject(issued, session.subject) };
   }
@@ -78,18 +77,24 @@ export class BrowserSessions {
 
   /**
    * Calls identity with the secret of the browser's session.
-   * @throws ConsoleRefusal 409 `browser_session_required` for a sign-in by a token or a provider; 401 if the session
-   * has ended
+   * @throws ConsoleRefusal 409 `browser_session_required` for a sign-in by a token; 401 if the session has ended
    */
   async asPerson<Answer>(
     req: IncomingMessage,
     call: (identity: Identity, secret: string) => Promise<Answer>,
   ): Promise<Answer> {
     const { key, session } = this.require(req);
-    const { secret } = session;
+    const { secret, grant } = session;
     if (secret === undefined)
-      throw new ConsoleRefusal(409, 'browser_session_required', 'Sign in with a passkey to do this.');
-    return this.#orClose(key, () => this.#exchange.run(req, (identity) => call(identity, secret)));
+      throw new ConsoleRefusal(
+        409,
+        'browser_session_required',
+        'Sign in with a passkey or an identity provider to do this.',
+      );
+    return this.#orClose(key, async () => {
+      if (grant !== undefined) await this.#exchange.confirmGrant(req, grant);
+      return this.#exchange.run(req, (identity) => call(identity, secret));
+    });
   }
 
   /** Closes the session if its credential is rejected. */
@@ -113,13 +118,18 @@ export function signedOut(): ConsoleRefusal {
 /** Errors of a request by a valid session. */
 function isOfRequest(code: string): boolean {
   return [
+    'agent_not_connectable',
+    'audience_not_allowed',
     'authentication_context_expired',
     'browser_session_not_found',
+    'invalid_authorization_request',
     'invalid_request',
+    'invalid_user_code',
     'last_passkey',
     'passkey_exists',
     'passkey_not_found',
     'passkey_rejected',
+    'scope_not_allowed',
     'too_many_passkeys',
     'validation_error',
   ].includes(code);

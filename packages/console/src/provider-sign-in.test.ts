@@ -20,7 +20,7 @@ function signInWith(document: object, tokens: () => { status: number; json: unkn
     {
       tenantId: 't',
       redirectUri: 'https://baton.example/console/callback',
-      providers: new Map([['corporate', undefined]]),
+      providers: new Set(['corporate']),
       read: async () => ({ issuer, audience: 'console', status: 'active' }),
       outbound,
     },
@@ -106,7 +106,7 @@ test('a provider that is not on offer can be tested, but nobody signs in through
   const signIn = new ProviderSignIn({
     tenantId: 't',
     redirectUri: 'https://baton.example/console/callback',
-    providers: new Map(),
+    providers: new Set(),
     list: async () => [],
     read: async () => ({
       issuer,
@@ -232,7 +232,7 @@ test('the discovery document is fetched once for concurrent sign-ins, and again 
   };
   const options = { tenantId: 't', redirectUri: 'https://baton.example/console/callback' };
   const read = async () => ({ issuer, audience: 'console', status: 'active' as const });
-  const providers = new Map([['corporate', undefined]]);
+  const providers = new Set(['corporate']);
   const signIn = new ProviderSignIn({ ...options, providers, read, outbound }, () => nowMs);
   const begin = () => signIn.begin('corporate', '/', page);
   await Promise.all([begin(), begin(), begin()]);
@@ -265,7 +265,8 @@ test("a client's secret is sent only to the scheme, host and port for which it w
       {
         tenantId: 't',
         redirectUri: 'https://baton.example/console/callback',
-        providers: new Map([['corporate', secret]]),
+        providers: new Set(['corporate']),
+        findSecret: () => secret,
         read: async () => ({ issuer, audience: 'console', status: 'active' }),
         outbound,
       },

@@ -19,10 +19,10 @@ export interface ProviderSignInOptions {
   readonly redirectUri: string;
   /** Those of other addresses of the console, which a provider accepts if they are registered, too. */
   readonly otherRedirectUris?: readonly string[];
-  /** The keys of the providers that are always offered, each with the console's client secret, if any. */
-  readonly providers: ReadonlyMap<string, ProviderSecret | undefined>;
-  /** Client secrets by the key of a provider, for those that identity lists as offered. */
-  readonly secrets?: ReadonlyMap<string, ProviderSecret>;
+  /** The keys of the providers that are always offered. */
+  readonly providers: ReadonlySet<string>;
+  /** Finds the console's client secret at a provider, if it has one. */
+  findSecret?(key: string): ProviderSecret | undefined;
   /** Lists the tenant's providers at identity. */
   list?(): Promise<readonly (RegisteredProvider & { readonly key: string })[]>;
   /** Reads a provider from identity. @throws if it does not exist */
@@ -89,7 +89,7 @@ export class ProviderSignIn {
 
   /** The keys of the providers on offer: those of the settings, and those that identity lists as offered. */
   async listKeys(): Promise<string[]> {
-    return [...new Set([...this.#options.providers.keys(), ...(await this.#offered.keys())])];
+    return [...new Set([...this.#options.providers, ...(await this.#offered.keys())])];
   }
 
   get tenantId(): string {
@@ -113,7 +113,8 @@ export class ProviderSignIn {
    * @param pageKeyHash of the page that starts it. The session is bound to that page's storage, whichever browser
    * returns.
    * @param from the redirect URI of the browser, the key of its current session, and the secret of the invitation that
-   * the sign-in accepts, if any; with `isTest` also a provider that is not on offer
+   * the sign-in accepts, if any; with `isTest` also a provider that is not on offer. `isFresh`: whether the person must
+   * authenticate at the provider again
    * @returns the provider's URL, and the value of the browser's cookie, which is required to finish
    * @throws ConsoleRefusal
    */
@@ -121,10 +122,18 @@ export class ProviderSignIn {
     provider: string,
     next: string,
     pageKeyHash: string,
-    from: Partial<Pick<BegunSignIn, 'redirectUri' | 'session' | 'invitation' | 'isTest'>> = {},
+    from: Partial<Pick<BegunSignIn, 'redirectUri' | 'session' | 'invitation' | 'isTest'>> & {
+      isFresh?: boolean;
+    } = {},
   ): Promise<{ url: string; browser: string }> {
     const { providers, list, read } = this.#options;
-    const { redirectUri = this.#options.redirectUri, session, invitation, isTest = false } = from;
+    const {
+      redirectUri = this.#options.redirectUri,
+      session,
+      invitation,
+      isTest = false,
+      isFresh = false,
+    } = from;
     const isConfigured = providers.has(provider);
     const mayRead = isConfigured || list !== undefined;
     const registered = mayRead ? await read(provider).catch(() => undefined) : undefined;
@@ -174,6 +183,8 @@ export class ProviderSignIn {
       nonce,
       code_challenge: createHash('sha256').update(verifier).digest('base64url'),
       code_challenge_method: 'S256',
+      // The provider then authenticates the person again, and must state when (OpenID Connect Core, 3.1.2.1).
+      ...(isFresh && { max_age: '0' }),
     };
     for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value);
     return { url: url.href, browser };
@@ -266,8 +277,7 @@ export class ProviderSignIn {
 
   /** @throws ConsoleRefusal if the secret may not be sent to the provider's token endpoint */
   #secretFor(provider: string, { token }: ProviderEndpoints): string | undefined {
-    const { providers, secrets } = this.#options;
-    const secret = providers.get(provider) ?? secrets?.get(provider);
+    const secret = this.#options.findSecret?.(provider);
     if (secret === undefined) return undefined;
     const { origin } = new URL(token);
     const address = secret.address ?? this.#addresses.get(provider) ?? origin;
@@ -289,6 +299,9 @@ export class ProviderGrant {
   readonly #subject: string;
   #tokens: ProviderTokens;
   #renewing: Promise<ProviderTokens> | undefined;
+  /** The ID token that identity has confirmed last. */
+  #confirmed: string;
+  #confirming: Promise<void> | undefined;
 
   constructor(
     provider: string,
@@ -299,6 +312,25 @@ export class ProviderGrant {
     this.#tokens = tokens;
     this.#subject = readClaims(tokens.idToken).subject;
     this.#renew = renew;
+    // The sign-in itself presents it.
+    this.#confirmed = tokens.idToken;
+  }
+
+  /**
+   * Has every renewed ID token confirmed once. Concurrent callers share one confirmation.
+   * @throws ConsoleRefusal as `idToken`, and what `present` throws
+   */
+  async confirm(present: (idToken: string) => Promise<void>): Promise<void> {
+    const idToken = await this.idToken();
+    if (idToken === this.#confirmed) return;
+    this.#confirming ??= present(idToken)
+      .then(() => {
+        this.#confirmed = idToken;
+      })
+      .finally(() => {
+        this.#confirming = undefined;
+      });
+    await this.#confirming;
   }
 
   /**

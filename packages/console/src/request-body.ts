@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { ConsoleRefusal } from './refusal.ts';
 
-const bodyBytesMax = 8192;
+const usualBytesMax = 8192;
 
 /**
  * Reads a JSON object with these members, all of them optional strings.
@@ -11,6 +11,7 @@ const bodyBytesMax = 8192;
 export async function readBody<Name extends string>(
   req: IncomingMessage,
   names: readonly Name[],
+  bodyBytesMax = usualBytesMax,
 ): Promise<Partial<Record<Name, string>>> {
   const site = req.headers['sec-fetch-site'];
   if (site !== undefined && site !== 'same-origin' && site !== 'none')

@@ -60,6 +60,7 @@ const pages = new Set([
   'sign-in',
   'invite',
   'account',
+  'consent',
   'tasks',
   'inbox',
   'approvals',

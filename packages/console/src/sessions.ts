@@ -10,10 +10,11 @@ interface ByToken {
   readonly secret?: undefined;
 }
 
+/** A sign-in through an identity provider. The session at identity ends with the grant of the provider. */
 interface ByGrant {
   readonly grant: ProviderGrant;
+  readonly secret: string;
   readonly token?: undefined;
-  readonly secret?: undefined;
 }
 
 /** A sign-in by a passkey or an invitation, with the secret of its browser session at identity. */

@@ -38,19 +38,27 @@ export class TokenExchange {
     return this.run(req, (identity) => identity.browserSessions.exchange({ token: secret, audience }));
   }
 
-  /** @throws ConsoleRefusal as `exchangeToken`, and if the grant has ended */
-  async exchangeGrant(req: IncomingMessage, grant: ProviderGrant): Promise<IssuedToken> {
-    const token = await grant.idToken();
-    const body = { identityProvider: grant.provider, token, audience };
-    return this.run(req, (identity) => identity.federation.exchange(this.#options.tenantId ?? '', body));
+  /**
+   * Checks that the provider still accepts the person. Identity confirms each renewed ID token, once, with the groups
+   * that it contains.
+   * @throws ConsoleRefusal as `exchangeToken`, and if the grant has ended
+   */
+  confirmGrant(req: IncomingMessage, grant: ProviderGrant): Promise<void> {
+    return grant.confirm(async (token) => {
+      const body = { identityProvider: grant.provider, token };
+      await this.run(req, (identity) => identity.federation.authenticate(this.#options.tenantId ?? '', body));
+    });
   }
 
   /**
-   * Exchanges the grant of a sign-in that has just finished. If the provider admits the person by itself, coordination
+   * Begins the session of a sign-in that has just finished. If the provider admits the person by itself, coordination
    * decides whether they get a principal; a refusal ends no sign-in, because they may have one already.
-   * @throws ConsoleRefusal as `exchangeGrant`
+   * @throws ConsoleRefusal as `confirmGrant`
    */
-  async enterWithGrant(req: IncomingMessage, grant: ProviderGrant): Promise<IssuedToken> {
+  async enterWithGrant(
+    req: IncomingMessage,
+    grant: ProviderGrant,
+  ): Promise<{ grant: ProviderGrant; secret: string; subject: string }> {
     const token = await grant.idToken();
     const body = { identityProvider: grant.provider, token, audience, withAdmission: true };
     const issued = await this.run(req, (identity) =>
@@ -58,7 +66,13 @@ export class TokenExchange {
     );
     const { admissionStatement: statement } = issued;
     if (statement !== null) await this.#presentStatement(statement, issued);
-    return issued;
+    const started = await this.run(req, (identity) =>
+      identity.federation.startFederatedSession(this.#options.tenantId ?? '', {
+        identityProvider: grant.provider,
+        token,
+      }),
+    );
+    return { grant, secret: started.token, subject: readSubject(issued) };
   }
 
   async #presentStatement(statement: string, issued: IssuedToken): Promise<void> {

@@ -137,6 +137,12 @@ export class Workplace {
     for (const held of this.#held.values()) held.usedAtMs = now;
   }
 
+  /** Changes how long the session and its leases last without a renewal. */
+  async setLeaseSeconds(leaseSeconds: number): Promise<void> {
+    const harness = await this.#harness?.catch(() => undefined);
+    harness?.setLeaseSeconds(leaseSeconds);
+  }
+
   /** Releases the leases that no call has referred to for this long. */
   async releaseIdle(idleMs: number): Promise<void> {
     const since = performance.now() - idleMs;

@@ -233,6 +233,8 @@ function defaultSettings(
     IAM_ISSUER: issuer,
     IAM_OUTBOUND_ALLOWED_HOSTS: JSON.stringify(ownHosts(urls.localUrl)),
     IAM_RESOURCES: JSON.stringify(resourcesOf(urls)),
+    IAM_OAUTH_CONSOLE_URL: localhostUrl(urls.publicUrl),
+    IAM_COORDINATION_URL: urls.localUrl,
     IAM_LOG_LEVEL: 'warn',
     CP_DATABASE_URL: databases.cpDatabaseUrl,
     CP_BOOTSTRAP_TOKEN: secrets.cpBootstrapToken,

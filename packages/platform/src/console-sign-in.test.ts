@@ -9,10 +9,17 @@ import { privateFolder } from './testing/private-folder.ts';
 const folder = privateFolder();
 after(() => folder.remove());
 
+const file = join(folder.path, 'secrets');
+const write = (...lines: string[]) => writeFileSync(file, lines.join('\n'), { mode: 0o600 });
+
 /** The providers with the secrets of a file with these lines. */
 function providersOf(...lines: string[]) {
-  const file = join(folder.path, 'secrets');
-  writeFileSync(file, lines.join('\n'), { mode: 0o600 });
+  write(...lines);
+  const { providers, findSecret } = open();
+  return Object.fromEntries([...providers].map((key) => [key, findSecret?.(key)]));
+}
+
+function open(said: string[] = []) {
   const signIn = consoleSignIn(
     {
       BATON_CONSOLE_PROVIDERS: ['corporate', 'public'],
@@ -26,10 +33,10 @@ function providersOf(...lines: string[]) {
       identityUrl: 'http://127.0.0.1:9',
       allowedHosts: [],
       publicUrl: 'https://baton.example',
-      say: () => undefined,
+      say: (line) => void said.push(line),
     },
   );
-  return Object.fromEntries(signIn?.providers ?? []);
+  return signIn ?? assert.fail('no sign-in');
 }
 
 const corporate = { text: 's3:cret', address: 'https://login.example.com' };
@@ -77,4 +84,23 @@ test('an invalid line fails the start with its number, and without its content',
       },
       line,
     );
+});
+
+test('a secret that is added later needs no restart, and an unreadable file ends none', () => {
+  write('corporate https://login.example.com s3:cret');
+  const said: string[] = [];
+  const { findSecret } = open(said);
+  assert.equal(findSecret?.('late'), undefined);
+  write('corporate https://login.example.com s3:cret', 'late https://late.example.com t');
+  assert.deepEqual(findSecret?.('late'), { text: 't', address: 'https://late.example.com' });
+  write('corporate s3:cret');
+  assert.deepEqual(findSecret?.('corporate'), corporate);
+  assert.equal(said.length, 1);
+  assert.match(
+    said[0] ?? '',
+    /line 1 must be "key address secret".* The previous client secrets remain in use\.$/,
+  );
+  assert.doesNotMatch(said[0] ?? '', /s3:cret/);
+  write('corporate https://login.example.com rotated');
+  assert.equal(findSecret?.('corporate')?.text, 'rotated');
 });

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { type ConsoleOptions, callbackPath, type ProviderSecret } from '@baton/console/server';
 import { OutboundClient } from '@baton/kernel/outbound/outbound';
 import { createClient } from '@baton/sdk';
@@ -35,7 +35,7 @@ export function consoleSignIn(
 ): ConsoleOptions['signIn'] {
   const keys = settings.BATON_CONSOLE_PROVIDERS;
   const { tenantId, adminSecret, coordinationUrl, identityUrl, allowedHosts, publicUrl, say } = parts;
-  const secrets = secretsIn(settings.BATON_CONSOLE_SECRETS_FILE);
+  const secrets = new SecretsFile(settings.BATON_CONSOLE_SECRETS_FILE, say);
   const { identity } = createClient({ coordinationUrl, identityUrl, adminSecret, deadlineMs: 10_000 });
   const allowed = settings.IAM_OUTBOUND_ALLOWED_HOSTS;
   const outbound = new OutboundClient({ allowedHosts: allowed.length > 0 ? allowed : allowedHosts });
@@ -43,12 +43,49 @@ export function consoleSignIn(
     tenantId,
     redirectUri: publicUrl.replace(/\/+$/, '') + callbackPath,
     otherRedirectUris: [localhostUrl(publicUrl).replace(/\/+$/, '') + callbackPath],
-    providers: new Map(keys.map((key) => [key, secrets.get(key)])),
-    secrets,
+    providers: new Set(keys),
+    findSecret: (key) => secrets.read().get(key),
     list: () => identity.identityProviders.list(tenantId),
     read: (key) => identity.identityProviders.get(tenantId, key),
     outbound: reportProviderFailures(outbound, say),
   };
+}
+
+/**
+ * The client secrets of the console. The file is read again after a change, so that a new client needs no restart. While
+ * it can't be read, the last secrets are used.
+ */
+class SecretsFile {
+  readonly #path: string;
+  readonly #say: (line: string) => void;
+  #secrets: ReadonlyMap<string, ProviderSecret>;
+  #version: string | undefined;
+
+  /** @throws StartError */
+  constructor(path: string, say: (line: string) => void) {
+    this.#path = path;
+    this.#say = say;
+    this.#version = versionOf(path);
+    this.#secrets = secretsIn(path);
+  }
+
+  read(): ReadonlyMap<string, ProviderSecret> {
+    const version = versionOf(this.#path);
+    if (version === this.#version) return this.#secrets;
+    this.#version = version;
+    try {
+      this.#secrets = secretsIn(this.#path);
+    } catch (error) {
+      this.#say(`${(error as Error).message} The previous client secrets remain in use.`);
+    }
+    return this.#secrets;
+  }
+}
+
+/** Changes with the file; undefined for none. */
+function versionOf(path: string): string | undefined {
+  const found = path === '' ? undefined : statSync(path, { throwIfNoEntry: false, bigint: true });
+  return found && `${found.ino} ${found.size} ${found.mtimeNs}`;
 }
 
 /** Parses lines `key address secret`, or `key:secret`, which uses the first discovered address. */

@@ -241,7 +241,9 @@ function issuedLines({ displayName, accessRole, expiresAt, link, email, isMailed
       : [
           ...(email === null
             ? []
-            : [`No e-mail is sent to ${email}: CP_SMTP_HOST and the address decide that.`]),
+            : [
+                `No e-mail is sent to ${email}: e-mail isn't set up (CP_SMTP_HOST), or not for this address.`,
+              ]),
           'Send them this link. It works once, and is not shown again:',
         ]),
     String(link),

@@ -16,8 +16,6 @@ export async function readAccount(
   const { browsers } = context;
   await readBody(req, []);
   const { grant, token } = browsers.require(req).session;
-  if (grant !== undefined)
-    return sendJson(res, 200, { signedInBy: 'identity_provider', provider: grant.provider });
   if (token !== undefined)
     return sendJson(res, 200, {
       signedInBy: 'token',
@@ -30,7 +28,7 @@ export async function readAccount(
     ]);
     return { passkeys: passkeys.items, sessions: sessions.items, currentId: sessions.currentId };
   });
-  sendJson(res, 200, { signedInBy: 'session', ...account });
+  sendJson(res, 200, { signedInBy: 'session', provider: grant?.provider ?? null, ...account });
 }
 
 type PasskeyFields = Partial<Record<'id' | 'name' | 'state' | 'credential', string>>;

@@ -73,10 +73,19 @@ export const signInProviders = async () =>
 /**
  * Redirects to an identity provider.
  * @param next the console path to open afterwards
- * @param invitation the secret of the invitation that the sign-in accepts
+ * @param more the secret of the invitation that the sign-in accepts, and whether the person must authenticate again
  */
-export async function signInThrough(provider: string, next: string, invitation?: string): Promise<void> {
-  const given = { provider, next, ...(invitation !== undefined && { invitation }) };
+export async function signInThrough(
+  provider: string,
+  next: string,
+  { invitation, isFresh = false }: { invitation?: string; isFresh?: boolean } = {},
+): Promise<void> {
+  const given = {
+    provider,
+    next,
+    ...(invitation !== undefined && { invitation }),
+    ...(isFresh && { fresh: 'yes' }),
+  };
   const { url } = await post<{ url: string }>('provider-sign-in', given);
   location.assign(url);
 }
@@ -120,15 +129,21 @@ export function followOtherTabs(): () => void {
 type Answer<Call extends (...args: never[]) => unknown> = Awaited<ReturnType<Call>>;
 type Identity = BatonClient['identity'];
 
+export type IdentityAnswer<
+  Group extends keyof Identity,
+  Call extends keyof Identity[Group],
+> = Identity[Group][Call] extends (...args: never[]) => unknown ? Answer<Identity[Group][Call]> : never;
+
 export type Passkey = Answer<Identity['passkeys']['listOwn']>['items'][number];
 export type BrowserSession = Answer<Identity['browserSessions']['listOwn']>['items'][number];
 
 /** How this browser is signed in. Only a browser session of identity can manage passkeys and sessions. */
 export type Account =
   | { readonly signedInBy: 'token'; readonly mayAddPasskey: boolean }
-  | { readonly signedInBy: 'identity_provider'; readonly provider: string }
   | {
       readonly signedInBy: 'session';
+      /** The key of the identity provider; null after a sign-in by a passkey or an invitation. */
+      readonly provider: string | null;
       readonly passkeys: readonly Passkey[];
       readonly sessions: readonly BrowserSession[];
       readonly currentId: string;

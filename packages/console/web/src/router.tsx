@@ -8,6 +8,7 @@ import {
 import { peopleSearch } from './access/people-search.ts';
 import { administrationSearch } from './administration/administration-search.ts';
 import { isSignedOut } from './client.ts';
+import { takeWanted } from './consent/oauth-request.ts';
 import { journalSearch } from './journal/journal-search.ts';
 import { ErrorNote } from './parts/Notes.tsx';
 import { processesSearch } from './processes/processes-search.ts';
@@ -45,6 +46,9 @@ const shell = createRoute({
   id: 'shell',
   component: Shell,
   beforeLoad: async ({ location }) => {
+    const isConsent = location.pathname === '/consent';
+    // Before the sign-in page replaces the URL, which must not contain the request.
+    if (isConsent) takeWanted();
     try {
       await queries.query({ ...meQuery, staleTime: 'static' });
     } catch (error) {
@@ -53,7 +57,7 @@ const shell = createRoute({
           to: '/sign-in',
           // The sign-in page shows why the session ended, if any.
           search: {
-            next: location.href,
+            next: isConsent ? location.pathname : location.href,
             ...((error.code as string) !== 'signed_out' && { problem: error.code }),
           },
           throw: true,
@@ -152,6 +156,11 @@ const pages = [
     getParentRoute: () => shell,
     path: '/account',
     component: lazyRouteComponent(() => import('./account/AccountPage.tsx'), 'AccountPage'),
+  }),
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/consent',
+    component: lazyRouteComponent(() => import('./consent/ConsentPage.tsx'), 'ConsentPage'),
   }),
   createRoute({
     getParentRoute: () => shell,

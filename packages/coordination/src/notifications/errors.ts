@@ -25,7 +25,7 @@ export const errors = {
     'Send the link of the invitation yourself, or have the operator set CP_SMTP_HOST.',
   ),
   too_many_invitation_mails: conflict(
-    '500 invitations of the tenant wait for the mail server.',
+    'The tenant has 500 invitations that wait for the mail server.',
     'Have the operator check the backlog of the sink `baton:mail`, or send the link yourself.',
   ),
   slack_not_enabled: conflict(

@@ -45,6 +45,7 @@ const bounds: Record<string, { bytesMax: number; headers?: Record<string, string
   'POST /oauth2/token': { bytesMax: 16_384, headers: form },
   'POST /api/v1/tenants/{tenantId}/federation:authenticate': { bytesMax: 65_536 },
   'POST /api/v1/tenants/{tenantId}/federation:exchange': { bytesMax: 65_536 },
+  'POST /api/v1/tenants/{tenantId}/federation:start-session': { bytesMax: 65_536 },
 };
 
 /** A body of exactly this size with an invalid schema: it is parsed only if its size is allowed. */

@@ -87,6 +87,11 @@ const texts: readonly [string, object, Bounds][] = [
     { clientId: [1, 200], clientSecret: [1, 4000], audience: [1, 120] },
   ],
   [
+    `${tenant}/federation:start-session`,
+    { identityProvider: 'x', token: 'x' },
+    { identityProvider: [1, 120], token: [1, 10_000] },
+  ],
+  [
     `${tenant}/federation:exchange`,
     { identityProvider: 'x', token: 'x', audience: 'x' },
     { identityProvider: [1, 120], token: [1, 10_000], audience: [1, 120] },

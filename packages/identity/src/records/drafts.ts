@@ -23,6 +23,7 @@ export type AuditAction =
   | 'workload_rules.exchange'
   | 'federation.authenticate'
   | 'federation.exchange'
+  | 'federation.sign_in'
   | 'federation.identity_adopted'
   | 'federation.subject_rotated'
   | 'audiences.create'

@@ -95,6 +95,14 @@ export const settings = {
     default: undefined,
     doc: 'The address below which browsers reach the sign-in pages of identity (`/oauth2/…`). Its origin must be one of IAM_PASSKEY_ORIGINS. If unset, the issuer, with `localhost` instead of a loopback address.',
   }),
+  IAM_OAUTH_CONSOLE_URL: text({
+    default: '',
+    doc: 'The address of the console, on whose page `/consent` people decide who sign in through an identity provider. If empty, the sign-in pages offer passkeys only.',
+  }),
+  IAM_COORDINATION_URL: text({
+    default: '',
+    doc: 'The address at which identity reaches coordination, to name the workspaces in which an OAuth client would have rights. If empty, they are not named.',
+  }),
   IAM_OAUTH_GRANT_SECONDS: integer({
     default: 90 * daySeconds,
     min: 300,
@@ -156,7 +164,22 @@ export function deriveSettings<Values extends SettingValues<typeof settings>>(
       'must be origins on the domain of IAM_PASSKEY_RP_ID, https except on localhost.',
     );
   const relyingParty = { id, origins, issuer: `${derived.issuer}/passkeys` };
+  requireWebAddress('IAM_OAUTH_CONSOLE_URL', values.IAM_OAUTH_CONSOLE_URL);
+  requireWebAddress('IAM_COORDINATION_URL', values.IAM_COORDINATION_URL);
   return { ...derived, relyingParty, oauthPagesUrl: pagesUrlOf(values.IAM_OAUTH_PAGES_URL, derived.issuer) };
+}
+
+/** @throws SettingError for a value that is neither empty nor the address of a service */
+function requireWebAddress(name: string, value: string): void {
+  const url = URL.parse(value);
+  const isUsable =
+    url !== null &&
+    /^https?:$/.test(url.protocol) &&
+    url.search === '' &&
+    url.hash === '' &&
+    url.username === '';
+  if (value !== '' && !isUsable)
+    throw new SettingError(name, 'must be an http or https address without a query.');
 }
 
 function pagesUrlOf(configured: string | undefined, issuer: string): string {

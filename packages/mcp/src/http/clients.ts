@@ -36,6 +36,11 @@ export const clientBounds = {
    * calls.
    */
   leaseSeconds: 60,
+  /**
+   * A client that signs in by browser refreshes its access token only for a call. This long before the token expires,
+   * its leases are extended to the idle limit, because nothing here can renew them afterwards.
+   */
+  expiresSoonMs: 60_000,
 };
 export type ClientBounds = typeof clientBounds;
 
@@ -53,6 +58,10 @@ export interface ServedClient {
   kind: string;
   /** Of an access token: the grant or token that it was issued for. */
   readonly credentialId: string | undefined;
+  /** The wall-clock time at which an access token expires; infinite for other tokens. */
+  expiresAtMs: number;
+  /** Whether its leases were extended because its access token expires soon. */
+  isExtended: boolean;
   readonly workplace: Workplace;
   readonly handler: McpHttpHandler;
   readonly journal: JournalWatch;
@@ -138,7 +147,7 @@ export class ServedClients {
       return client;
     } catch (error) {
       const refusal = refusalBy(error);
-      if (refusal === 'invalid_token') void this.#forget(key);
+      if (refusal === 'invalid_token' && !isExpired(client)) void this.#forget(key);
       return refusal;
     }
   }
@@ -197,12 +206,16 @@ export class ServedClients {
     // Access tokens are signed documents of three parts. They are used directly and can't be renewed here.
     const isAccessToken = accessTokenForm.test(token);
     const held = { token };
-    const credential = isAccessToken
-      ? { accessToken: async () => ({ accessToken: held.token, expiresIn: 3600 }) }
-      : { token };
+    const claims = isAccessToken ? claimsIn(token) : undefined;
+    const accessToken = async () => {
+      if (isExpired(client)) throw expired();
+      return { accessToken: held.token, expiresIn: Math.min((client.expiresAtMs - Date.now()) / 1000, 3600) };
+    };
+    const credential = isAccessToken ? { accessToken } : { token };
     const newClient = () => createClient({ url: this.#url, credential, ...(transport && { transport }) });
     const baton = newClient();
-    const workplace = new Workplace(baton, { version, leaseSeconds: this.#bounds.leaseSeconds });
+    const bounds = this.#bounds;
+    const workplace = new Workplace(baton, { version, leaseSeconds: bounds.leaseSeconds });
     const skills = createSkillsExtension(baton);
     const bus = new InMemoryServerEventBus();
     const journal = new JournalWatch(baton, ({ uri, cursor }) =>
@@ -211,7 +224,9 @@ export class ServedClients {
     const client: ServedClient = {
       principalId: '',
       kind: '',
-      credentialId: isAccessToken ? credentialIdIn(token) : undefined,
+      credentialId: claims?.credentialId,
+      expiresAtMs: claims?.expiresAtMs ?? Number.POSITIVE_INFINITY,
+      isExtended: false,
       workplace,
       journal,
       permissions: [],
@@ -233,15 +248,18 @@ export class ServedClients {
           }),
         {
           bus,
-          maxSubscriptions: this.#bounds.subscriptionsMax,
-          maxRequestBodySize: this.#bounds.bodyBytesMax,
+          maxSubscriptions: bounds.subscriptionsMax,
+          maxRequestBodySize: bounds.bodyBytesMax,
           onerror: () => undefined,
         },
       ),
       renew(newer) {
         const former = held.token;
         held.token = newer;
+        client.expiresAtMs = claimsIn(newer)?.expiresAtMs ?? Number.POSITIVE_INFINITY;
         baton.accessToken?.forget(former);
+        if (client.isExtended) void workplace.setLeaseSeconds(bounds.leaseSeconds);
+        client.isExtended = false;
       },
       async check(isAnew) {
         // If the token was revoked, its last access token can still release leases.
@@ -279,8 +297,18 @@ export class ServedClients {
   }
 
   async #lookAfter(key: string, client: ServedClient): Promise<void> {
-    const { idleMs } = this.#bounds;
+    const { idleMs, expiresSoonMs, leaseSeconds } = this.#bounds;
     const { workplace, journal } = client;
+    if (isExpired(client)) {
+      // Its next access token continues the leases. Coordination ends those that nobody renews.
+      if (client.usedAtMs < performance.now() - idleMs) await this.#forget(key);
+      return;
+    }
+    if (client.expiresAtMs - expiresSoonMs < Date.now()) {
+      const leftMs = client.usedAtMs + idleMs - performance.now();
+      client.isExtended = true;
+      await workplace.setLeaseSeconds(Math.max(leaseSeconds, Math.ceil(leftMs / 1000)));
+    }
     // A client that listens is active, and keeps its leases.
     if (journal.isListening) workplace.touch();
     else await workplace.releaseIdle(idleMs);
@@ -304,15 +332,32 @@ async function closed({ handler, journal, workplace }: ServedClient): Promise<vo
 
 const accessTokenForm = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
+interface TokenClaims {
+  readonly credentialId: string | undefined;
+  readonly expiresAtMs: number;
+}
+
 /** Read before the token is confirmed, and used only afterwards. */
-function credentialIdIn(token: string): string | undefined {
+function claimsIn(token: string): TokenClaims | undefined {
   try {
     const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
-    const { credential_id: id } = claims as { credential_id?: unknown };
-    return typeof id === 'string' ? id : undefined;
+    const { credential_id: id, exp } = claims as { credential_id?: unknown; exp?: unknown };
+    return {
+      credentialId: typeof id === 'string' ? id : undefined,
+      expiresAtMs: typeof exp === 'number' ? exp * 1000 : Number.POSITIVE_INFINITY,
+    };
   } catch {
     return undefined;
   }
+}
+
+function isExpired({ expiresAtMs }: Pick<ServedClient, 'expiresAtMs'>): boolean {
+  return expiresAtMs <= Date.now();
+}
+
+/** The response that coordination would give, without a request per attempt. */
+function expired(): BatonError {
+  return new BatonError({ code: 'token_expired', message: 'the access token has expired', status: 401 });
 }
 
 function refusalBy(error: unknown): Refusal {

@@ -374,6 +374,34 @@ describe('the endpoint', { concurrency: 4 }, () => {
     await until('lost', async () => (await claimOf(task.id))?.status !== 'active');
   });
 
+  test('a client that is silent while its access token expires keeps its lease, and continues with the next one', async () => {
+    const brief = await startRunningBaton({ IAM_TOKEN_TTL_SECONDS: '8' });
+    closers.push(() => brief.stop());
+    const one = await brief.participant();
+    const task = await brief.admin.tasks.create({ title: 'silent', assigneeId: one.principalId });
+    const newToken = async () => {
+      const order = { token: one.token, audience: 'control-plane' };
+      return (await brief.admin.identity.platformAccessTokens.exchange(order)).accessToken;
+    };
+    const { url } = await endpointWith(
+      { leaseSeconds: 10, idleMs: 600_000, sweepEveryMs: 100 },
+      { localUrl: brief.url },
+    );
+    const first = await newToken();
+    const mcp = await connect(first, '2025', url);
+    const lease = leaseIn(await mcp.call('work_next', { assignedToMe: true }));
+    const claim = async () =>
+      (await brief.admin.claims.list({ taskId: task.id })).items[0] ?? assert.fail('no claim');
+    await until('the lease is extended to the idle limit', async () => {
+      const { heartbeatAt, expiresAt } = await claim();
+      return Date.parse(expiresAt) - Date.parse(heartbeatAt) > 500_000;
+    });
+    await until('the token is rejected', async () => (await send(url, first)).status === 401);
+    assert.equal((await claim()).status, 'active');
+    const next = await connect(await newToken(), '2025', url);
+    assert.match(await next.call('work_done', { lease, summary: 'done' }), new RegExp(task.publicId));
+  });
+
   test('a stopping Baton first releases the leases of its clients', async () => {
     const stopping = await startRunningBaton();
     const one = await stopping.participant();

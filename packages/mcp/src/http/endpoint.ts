@@ -96,7 +96,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
   async function exchange(
     req: IncomingMessage,
     res: ServerResponse,
-    { handler, journal, principalId, kind, permissions, workplace }: ServedClient,
+    { handler, journal, principalId, kind, permissions, workplace, expiresAtMs }: ServedClient,
     base: string,
   ): Promise<void> {
     let offer: ReturnType<typeof readOffer>;
@@ -117,7 +117,8 @@ export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
       if (workplace.hear(parsedBody) && announces(offer, kind, permissions)) workplace.announce();
       const uris = listenedIn(parsedBody);
       if (uris !== undefined) {
-        const timer = setTimeout(() => done.abort(), bounds.listenMsMax);
+        // A client whose stream ends reconnects, and refreshes its access token for that.
+        const timer = setTimeout(() => done.abort(), Math.min(bounds.listenMsMax, expiresAtMs - Date.now()));
         const stop = await journal.listen(uris).catch(() => () => undefined);
         ended(done.signal, () => {
           clearTimeout(timer);

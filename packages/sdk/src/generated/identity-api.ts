@@ -367,6 +367,8 @@ export interface FederationApi {
 authenticate(tenantId: string, body: FederatedSignInRequest, options?: CallOptions): Promise<FederatedSignIn>;
 /** Sign in with an upstream ID or access token and get a short-lived access token of one audience. `POST /api/v1/tenants/{tenantId}/federation:exchange` */
 exchange(tenantId: string, body: FederatedTokenRequest, options?: CallOptions): Promise<FederatedToken>;
+/** Sign in with a token of the tenant's identity provider and begin a browser session. The session has the same rights as one that begins by a passkey. People only. `POST /api/v1/tenants/{tenantId}/federation:start-session` */
+startFederatedSession(tenantId: string, body: FederatedSignInRequest, options?: CallOptions): Promise<StartedBrowserSession>;
 }
 
 export interface SignInRequestsApi {
@@ -450,7 +452,7 @@ accept(body: InvitationAcceptance, options?: CallOptions): Promise<StartedBrowse
 }
 
 export interface OauthRequestsApi {
-/** Read what an OAuth client requests, as the person who decides about it. The person presents a browser session, which begins by a passkey. `POST /api/v1/oauth-requests:read` */
+/** Read what an OAuth client requests, as the person who decides about it. The person presents a browser session. `POST /api/v1/oauth-requests:read` */
 read(body: OauthRequestQuery, options?: CallOptions): Promise<OauthRequest>;
 /** Allow or refuse what an OAuth client requests. To allow it, the sign-in must be recent, as for issuing a platform access token. The grant is then listed among the tokens of the person or agent. `POST /api/v1/oauth-requests:decide` */
 decide(body: OauthRequestDecision, options?: CallOptions): Promise<OauthRequestDecided>;

@@ -60,6 +60,7 @@ identityProviders.disableWorkloadRule POST /api/v1/tenants/{tenantId}/identity-p
 identityProviders.enableWorkloadRule POST /api/v1/tenants/{tenantId}/identity-providers/{key}/workload-rules/{ruleKey}:enable a
 federation.authenticate POST /api/v1/tenants/{tenantId}/federation:authenticate b
 federation.exchange POST /api/v1/tenants/{tenantId}/federation:exchange b
+federation.startFederatedSession POST /api/v1/tenants/{tenantId}/federation:start-session b
 signInRequests.list GET /api/v1/tenants/{tenantId}/sign-in-requests qa
 signInRequests.get GET /api/v1/tenants/{tenantId}/sign-in-requests/{signInRequestId} a
 signInRequests.admit POST /api/v1/tenants/{tenantId}/sign-in-requests/{signInRequestId}:admit a

@@ -883,6 +883,11 @@ name: string;
 }>;
 audience: string;
 scopes: string[];
+/** The active workspaces in which the client would have these rights as this person or agent, 20 at most; null if identity could not read them. */
+workspaces: {
+names: string[];
+hasMore: boolean;
+} | null;
 /** Whether the sign-in is recent enough to allow the request; otherwise sign in again. */
 isRecent: boolean;
 };
@@ -913,6 +918,8 @@ token: string;
 request?: string;
 /** The code that a device shows; or `request`. */
 userCode?: string;
+/** One of `agents`, whose workspaces are returned; absent, the person. */
+principalId?: Uuid;
 };
 
 export type OauthToken = {

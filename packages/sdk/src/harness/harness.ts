@@ -104,10 +104,21 @@ export class Harness implements AsyncDisposable {
     this.#heartbeat = new Heartbeat({
       leaseSeconds,
       grantedAt,
-      beat: (deadlineMs) =>
-        api.sessions.heartbeat(session.id, { ttlSeconds: leaseSeconds }, { deadlineMs, attempts: 1 }),
+      beat: (ttlSeconds, deadlineMs) =>
+        api.sessions.heartbeat(session.id, { ttlSeconds }, { deadlineMs, attempts: 1 }),
       lost: (reason, cause) => this.#loseSession(reason, cause),
     });
+  }
+
+  /**
+   * Changes how long the session and its leases outlast this program, and requests that at once; for example before its
+   * credential expires. Later leases have the length of the options.
+   * @example
+   * harness.setLeaseSeconds(600);
+   */
+  setLeaseSeconds(leaseSeconds: number): void {
+    this.#heartbeat.setLeaseSeconds(leaseSeconds);
+    for (const lease of this.#leases) lease.setLeaseSeconds(leaseSeconds);
   }
 
   /**

@@ -6,8 +6,8 @@ export interface HeartbeatOptions {
   readonly leaseSeconds: number;
   /** The time at which the request for the lease was sent. */
   readonly grantedAt: ReturnType<typeof LeaseClock.now>;
-  /** Requests an extension of the lease; one attempt of at most this duration. */
-  beat(deadlineMs: number): Promise<unknown>;
+  /** Requests an extension of the lease by these seconds; one attempt of at most this duration. */
+  beat(leaseSeconds: number, deadlineMs: number): Promise<unknown>;
   /** Called once, when the lease has expired or the service reports that it has ended. */
   lost(reason: string, cause?: unknown): void;
 }
@@ -26,9 +26,13 @@ export class Heartbeat {
   readonly #clock: LeaseClock;
   readonly #stop = new AbortController();
   #isLost = false;
+  #leaseSeconds: number;
+  /** Wakes the loop, which then sends a heartbeat. */
+  #wake = new AbortController();
 
   constructor(options: HeartbeatOptions) {
     this.#options = options;
+    this.#leaseSeconds = options.leaseSeconds;
     this.#clock = new LeaseClock(options.leaseSeconds * 1000);
     this.#clock.restart(options.grantedAt);
     void this.#run();
@@ -51,32 +55,44 @@ export class Heartbeat {
     return this.#isLost ? 0 : this.#clock.leftMs();
   }
 
+  /** The length that is requested. */
+  get leaseSeconds(): number {
+    return this.#leaseSeconds;
+  }
+
+  /** Changes the length of the lease, and requests it at once. */
+  setLeaseSeconds(leaseSeconds: number): void {
+    if (leaseSeconds === this.#leaseSeconds) return;
+    this.#leaseSeconds = leaseSeconds;
+    this.#wake.abort();
+  }
+
   /** Stops the heartbeats; the lease expires or has ended. */
   stop(): void {
     this.#stop.abort();
   }
 
   async #run(): Promise<void> {
-    const thirdMs = (this.#options.leaseSeconds * 1000) / 3;
     const { signal } = this.#stop;
-    let waitMs = thirdMs;
+    let waitMs = (this.#leaseSeconds * 1000) / 3;
     while (!signal.aborted) {
-      const isStopped = await sleep(Math.min(waitMs, Math.max(this.#clock.leftMs(), 0)), signal).catch(
-        () => true,
-      );
-      if (isStopped === true || !this.isLive()) return;
-      waitMs = await this.#beat(thirdMs);
+      const either = AbortSignal.any([signal, this.#wake.signal]);
+      await sleep(Math.min(waitMs, Math.max(this.#clock.leftMs(), 0)), either).catch(() => undefined);
+      if (this.#wake.signal.aborted) this.#wake = new AbortController();
+      if (signal.aborted || !this.isLive()) return;
+      waitMs = await this.#beat((this.#leaseSeconds * 1000) / 3);
     }
   }
 
   /** @returns milliseconds until the next one */
   async #beat(thirdMs: number): Promise<number> {
     const sentAt = LeaseClock.now();
+    const leaseSeconds = this.#leaseSeconds;
     try {
       const leftMs = this.#clock.leftMs();
-      await this.#options.beat(Math.max(Math.min(leftMs, Math.max(thirdMs, beatMsMin)), 1));
+      await this.#options.beat(leaseSeconds, Math.max(Math.min(leftMs, Math.max(thirdMs, beatMsMin)), 1));
       // A response after the loss does not restore the lease.
-      if (!this.#isLost) this.#clock.restart(sentAt);
+      if (!this.#isLost) this.#clock.restart(sentAt, leaseSeconds * 1000);
       return thirdMs;
     } catch (error) {
       const isRefused = error instanceof BatonError && [403, 404, 409].includes(error.status);

@@ -4,7 +4,7 @@
  * stops while a laptop sleeps, and the wall clock may be set back.
  */
 export class LeaseClock {
-  readonly #lengthMs: number;
+  #lengthMs: number;
   #monotonicMs = 0;
   #wallMs = 0;
 
@@ -19,8 +19,12 @@ export class LeaseClock {
     return { monotonicMs: performance.now(), wallMs: Date.now() };
   }
 
-  /** Records that the service granted the lease to a request sent at this moment. */
-  restart(sentAt: Moment): void {
+  /**
+   * Records that the service granted the lease to a request sent at this moment.
+   * @param lengthMs the length that it granted, by default the last one
+   */
+  restart(sentAt: Moment, lengthMs = this.#lengthMs): void {
+    this.#lengthMs = lengthMs;
     this.#monotonicMs = sentAt.monotonicMs;
     this.#wallMs = sentAt.wallMs;
   }

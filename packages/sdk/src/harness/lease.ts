@@ -94,8 +94,8 @@ export class Lease {
     this.#heartbeat = new Heartbeat({
       leaseSeconds,
       grantedAt,
-      beat: (deadlineMs) =>
-        api.claims.heartbeat(claim.id, { ttlSeconds: leaseSeconds }, { deadlineMs, attempts: 1 }),
+      beat: (ttlSeconds, deadlineMs) =>
+        api.claims.heartbeat(claim.id, { ttlSeconds }, { deadlineMs, attempts: 1 }),
       // The end may be committed, and reject a heartbeat, before its response arrives. That response determines the
       // outcome.
       lost: (reason, cause) => {
@@ -124,6 +124,16 @@ export class Lease {
    */
   leftMs(): number {
     return this.isLive() ? this.#heartbeat.leftMs() : 0;
+  }
+
+  /**
+   * Changes how long this lease lasts without a heartbeat, and requests that at once. `setLeaseSeconds` of the harness
+   * also changes its session, without which the lease ends.
+   * @example
+   * lease.setLeaseSeconds(600);
+   */
+  setLeaseSeconds(leaseSeconds: number): void {
+    this.#heartbeat.setLeaseSeconds(leaseSeconds);
   }
 
   /**
@@ -369,7 +379,7 @@ export class Lease {
   async #confirmHeld(options: CallOptions = {}): Promise<void> {
     const call = this.#within({ ...options, idempotencyKey: undefined });
     await this.#write((api) =>
-      api.claims.heartbeat(this.claim.id, { ttlSeconds: this.#parts.leaseSeconds }, call),
+      api.claims.heartbeat(this.claim.id, { ttlSeconds: this.#heartbeat.leaseSeconds }, call),
     );
   }
 

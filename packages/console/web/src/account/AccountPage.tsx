@@ -28,7 +28,6 @@ export function AccountPage() {
         ) : (
           <NoSession by="a token or a code from `baton console`" />
         ))}
-      {account.data?.signedInBy === 'identity_provider' && <NoSession by={account.data.provider} />}
     </div>
   );
 }

@@ -159,7 +159,9 @@ function Accept({ secret, invitation }: { secret: string; invitation: Invitation
 /** The providers of the tenant with which this console can sign people in. */
 function Providers({ secret, keys }: { secret: string; keys: readonly string[] }) {
   const known = useQuery({ queryKey: ['providers'], queryFn: signInProviders });
-  const redirect = useMutation({ mutationFn: (provider: string) => signInThrough(provider, '/', secret) });
+  const redirect = useMutation({
+    mutationFn: (provider: string) => signInThrough(provider, '/', { invitation: secret }),
+  });
   return (
     <>
       {known.data

@@ -51,7 +51,7 @@ export class Refusal {
 
   constructor(
     status: number,
-    code: ErrorCode | 'signed_out' | 'code_invalid' | 'signed_in_as_other',
+    code: ErrorCode | 'signed_out' | 'browser_session_required' | 'code_invalid' | 'signed_in_as_other',
     message = `The code is ${code}.`,
   ) {
     this.status = status;

@@ -35,6 +35,8 @@ export interface PresentedSessionRow
   is_use_due: boolean;
   /** The age of the sign-in. */
   auth_age_seconds: number;
+  /** Whether a passkey or the provider proves its time. Otherwise it is the time at which the token was presented. */
+  is_time_proven: boolean;
   now_seconds: number;
 }
 

@@ -28,11 +28,13 @@ export function findPresentedSession(
       a.allowed_scopes, a.signing_algorithm,
       s.last_used_at <= now() - make_interval(secs => ${usedSeconds}) as is_use_due,
       extract(epoch from now() - s.auth_time)::float8 as auth_age_seconds,
+      s.passkey_id is not null or c.is_time_stated as is_time_proven,
       floor(extract(epoch from now()))::bigint as now_seconds
     from browser_sessions s
     join tenants t on t.id = s.tenant_id
     join principals p on p.id = s.principal_id
     join external_identities e on e.id = s.external_identity_id
+    join authentication_contexts c on c.id = s.authentication_context_id
     left join identity_providers i on i.id = e.identity_provider_id
     left join memberships m on m.tenant_id = s.tenant_id and m.principal_id = s.principal_id
     left join audiences a on a.tenant_id = s.tenant_id and a.key = ${audience} and a.status = 'active'

@@ -5,10 +5,13 @@ import {
   groupMembershipRemoved,
 } from '../../directory/groups/groups.events.ts';
 import { principalCreated } from '../../directory/principals/principals.events.ts';
+import { browserSessionRevoked } from '../../directory/revocation/browser-sessions.events.ts';
 import { tenantParam } from '../../service/fields.ts';
+import { StartedSession } from '../browser-sessions/browser-session.ts';
+import { browserSessionStarted } from '../browser-sessions/browser-sessions.events.ts';
 import { endpoint } from '../context.ts';
 import { signInRequestCreated } from '../sign-in-requests/sign-in-requests.events.ts';
-import { authenticateFederatedUser, exchangeFederatedToken } from './federation.ts';
+import { authenticateFederatedUser, exchangeFederatedToken, startFederatedSession } from './federation.ts';
 import { FederatedSignIn, FederatedSignInRequest, FederatedToken, FederatedTokenRequest } from './sign-in.ts';
 
 const refusals = [
@@ -86,4 +89,23 @@ export const exchange = endpoint({
   handle: ({ params, body }, context) => exchangeFederatedToken(context, params.tenantId, body),
 });
 
-export const federationApi = [authenticate, exchange];
+export const startSession = endpoint({
+  id: 'startFederatedSession',
+  method: 'POST',
+  path: '/tenants/{tenantId}/federation:start-session',
+  auth: 'presented',
+  summary: "Sign in with a token of the tenant's identity provider and begin a browser session.",
+  description: 'The session has the same rights as one that begins by a passkey. People only.',
+  params: tenantParam,
+  body: FederatedSignInRequest,
+  bodyBytesMax,
+  returns: { 200: StartedSession },
+  secrets: ['token'],
+  errors: [...refusals, 'human_principal_required'],
+  emits: [...effects, browserSessionStarted, browserSessionRevoked],
+  transaction: 'none',
+  example,
+  handle: ({ params, body }, context) => startFederatedSession(context, params.tenantId, body),
+});
+
+export const federationApi = [authenticate, exchange, startSession];

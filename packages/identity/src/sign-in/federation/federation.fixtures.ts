@@ -17,6 +17,7 @@ const upstreamToken = defineObject({
 export default defineFixtures({
   operations: {
     authenticateFederatedUser: async ({ get }) => ({ body: await get(upstreamToken) }),
+    startFederatedSession: async ({ get }) => ({ body: await get(upstreamToken) }),
     async exchangeFederatedToken({ get }) {
       await get(controlPlane);
       return { body: await get(upstreamToken) };

@@ -3,10 +3,13 @@ import { sqlState, violatedConstraint } from '@baton/kernel/database/db';
 import { Refusal } from '@baton/kernel/http/refusal';
 import { ConcurrencyLimit } from '@baton/kernel/limits/concurrency-limit';
 import { limitFailures } from '../../credentials/failure-limits/failure-limits.ts';
+import { lockMember } from '../../directory/principals/principals.ts';
 import { signAccessToken } from '../../issuing/exchange/access-token.ts';
 import { audit, auditDraft } from '../../records/audit.ts';
 import { flushRecords } from '../../records/journal/journal.ts';
 import { isScope, sortedSet } from '../../service/fields.ts';
+import type { StartedSession } from '../browser-sessions/browser-session.ts';
+import { startBrowserSession } from '../browser-sessions/browser-sessions.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import type { OpenProvider } from '../identity-providers/identity-provider.ts';
@@ -30,12 +33,14 @@ import type {
 interface SignIn extends LinkedPerson {
   readonly provider: OpenProvider;
   readonly identity: UpstreamIdentity;
+  /** The stored sign-in. Undefined for a non-human principal. */
+  readonly contextId: string | undefined;
   /** The stored time, never later than now. Null for a non-human principal. */
   readonly authTime: string | null;
   readonly view: FederatedSignIn;
 }
 
-type Action = 'federation.authenticate' | 'federation.exchange';
+type Action = 'federation.authenticate' | 'federation.exchange' | 'federation.sign_in';
 type Denial = 'human_principal_required' | 'audience_not_allowed' | 'scope_not_allowed';
 
 const attemptsMax = 3;
@@ -91,6 +96,42 @@ export async function exchangeFederatedToken(
   if ('code' in outcome) return fail(outcome.code);
   const { signing, stating, ...rest } = outcome;
   return { accessToken: await signing, admissionStatement: await stating, ...rest };
+}
+
+/**
+ * Confirms a sign-in and begins a browser session with it (see docs/reference/providers.md#browser-session).
+ * @throws Refusal `human_principal_required`, and those of `confirm`
+ */
+export async function startFederatedSession(
+  context: Context,
+  tenantId: string,
+  request: FederatedSignInRequest,
+): Promise<StartedSession> {
+  const outcome = await confirm(context, tenantId, request, 'federation.sign_in', async (inside, signIn) => {
+    const { principalId, externalIdentityId, contextId, provider, identity, authTime } = signIn;
+    const isPerson = provider.principal_kind === 'human' && contextId !== undefined && authTime !== null;
+    if (!isPerson) {
+      recordSignIn(inside, signIn, 'federation.sign_in', 'denied', 'human_principal_required');
+      return undefined;
+    }
+    const person = await lockMember(inside.db, tenantId, principalId);
+    // Linking has locked and checked the person; a row that disappeared since is a concurrent change.
+    if (person?.status !== 'active') return fail('principal_disabled');
+    recordSignIn(inside, signIn, 'federation.sign_in', 'allowed', `session${staleMark(signIn)}`);
+    const started = await startBrowserSession(inside, {
+      tenantId,
+      principalId,
+      externalIdentityId,
+      authenticationContextId: contextId,
+      passkeyId: null,
+      // As in a token of federation, so that disabling the provider revokes its access tokens.
+      clientId: `idp:${provider.key}`,
+      acr: identity.acr,
+      authTime,
+    });
+    return { ...started, displayName: person.display_name };
+  });
+  return outcome ?? fail('human_principal_required');
 }
 
 /** The response, while its token is being signed. */
@@ -226,6 +267,7 @@ async function signInPerson(
     ...person,
     provider,
     identity,
+    contextId: recorded?.id,
     authTime: recorded?.auth_time ?? null,
     view: {
       principalId,

@@ -166,6 +166,14 @@ orderTests(
       finish,
     },
     {
+      endpoint: 'POST /tenants/{tenantId}/federation:start-session',
+      prepare: () => prepare({}),
+      proven: common,
+      faults: [...common, fault('human_principal_required', ofKind('agent'))],
+      besides,
+      finish,
+    },
+    {
       endpoint: 'POST /tenants/{tenantId}/federation:exchange',
       prepare: () => prepare({ audience: 'control-plane', scopes: [readScope] }),
       proven: common,

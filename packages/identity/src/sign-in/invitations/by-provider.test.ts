@@ -73,7 +73,8 @@ test('links the invited person to the identity of the token, with its groups and
 test('a person who got in so can add their first passkey, and then sign in by it', async () => {
   const realm = await makeRealm(identity, upstream);
   const link = await invite(identity, realm.tenantId);
-  const { token, session } = (await accept(realm, link.token, { sub: newSubject() })).body;
+  const claims = { sub: newSubject(), auth_time: nowSeconds() };
+  const { token, session } = (await accept(realm, link.token, claims)).body;
   const authenticator = new VirtualAuthenticator();
   assert.equal((await addPasskey(identity, token, authenticator)).status, 201);
   const types = (await journalTypes(identity, realm.tenantId)).slice(-2);

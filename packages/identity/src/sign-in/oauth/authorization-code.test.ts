@@ -79,6 +79,7 @@ describe('the authorization code flow', () => {
       agents: [],
       audience: 'control-plane',
       scopes: [writeScope],
+      workspaces: null,
       isRecent: true,
     });
     assert.equal(body.tenant.id, tenantId);

@@ -59,7 +59,15 @@ const isOne = (body: { request?: unknown; userCode?: unknown }) =>
   (body.request === undefined) !== (body.userCode === undefined);
 const oneOf = { message: 'exactly one of request and userCode is needed' };
 
-export const RequestQuery = z.strictObject(presented).refine(isOne, oneOf).meta({ id: 'OauthRequestQuery' });
+export const RequestQuery = z
+  .strictObject({
+    ...presented,
+    principalId: Uuid.optional().describe(
+      'One of `agents`, whose workspaces are returned; absent, the person.',
+    ),
+  })
+  .refine(isOne, oneOf)
+  .meta({ id: 'OauthRequestQuery' });
 export type RequestQuery = z.infer<typeof RequestQuery>;
 
 export const RequestDecision = z
@@ -100,6 +108,12 @@ export const OauthRequest = z
     agents: z.array(Named).describe('The agents as which the person may connect the client.'),
     audience: z.string(),
     scopes: z.array(z.string()),
+    workspaces: z
+      .strictObject({ names: z.array(z.string()), hasMore: z.boolean() })
+      .nullable()
+      .describe(
+        'The active workspaces in which the client would have these rights as this person or agent, 20 at most; null if identity could not read them.',
+      ),
     isRecent: z
       .boolean()
       .describe('Whether the sign-in is recent enough to allow the request; otherwise sign in again.'),

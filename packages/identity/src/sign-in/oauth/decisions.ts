@@ -26,6 +26,7 @@ import {
 import { findPendingDeviceCode, updateDecidedDeviceCode } from './oauth-handles.sql.ts';
 import { cliClientId } from './provider/authorization-server.ts';
 import { seal } from './seals.ts';
+import { readReachedWorkspaces } from './workspaces/reached-workspaces.ts';
 
 /** The part of the flow in which the person decides: see docs/reference/oauth.md#decisions. */
 
@@ -43,7 +44,7 @@ interface Pending {
 /**
  * What the person must see before they decide.
  * @throws Refusal `invalid_token`, `invalid_authorization_request`, `invalid_user_code`, `audience_not_allowed`,
- * `rate_limited`
+ * `agent_not_connectable`, `rate_limited`
  */
 export async function readRequest(context: Context, query: RequestQuery): Promise<OauthRequest> {
   const { row } = await resolveSession(context, query.token, 'browser_sessions.use');
@@ -54,6 +55,10 @@ export async function readRequest(context: Context, query: RequestQuery): Promis
   const scopes = await grantableScopes(context, tenantId, audience, scopesIn(params));
   const agents = await context.db.rows(findConnectableAgents(tenantId, personId, agentsShownMax));
   const tenant = await context.db.row(findTenantName(tenantId));
+  const { principalId = personId } = query;
+  if (principalId !== personId && !agents.some(({ id }) => id === principalId)) fail('agent_not_connectable');
+  const kind = principalId === personId ? 'human' : 'agent';
+  const workspaces = await readReachedWorkspaces(context, row, { principalId, kind, audience, scopes });
   const isDocument = client.id.startsWith('https:');
   return {
     client: {
@@ -69,6 +74,7 @@ export async function readRequest(context: Context, query: RequestQuery): Promis
     agents: agents.map(({ id, display_name: name }) => ({ id, name })),
     audience,
     scopes,
+    workspaces: workspaces ?? null,
     isRecent: isRecent(context, row),
   };
 }
@@ -190,9 +196,15 @@ async function requireClientOfTenant(
   if (owner !== undefined && owner !== tenantId) refused();
 }
 
-/** The rule for issuing a platform access token: a grant is as good as one. */
-function isRecent({ settings }: Context, { auth_age_seconds: age }: PresentedSessionRow): boolean {
-  return age <= settings.IAM_PAT_MAX_AUTHENTICATION_AGE_SECONDS;
+/**
+ * The rule for issuing a platform access token: a grant is as good as one. A provider that states no time may have
+ * signed the person in long ago.
+ */
+function isRecent(
+  { settings }: Context,
+  { auth_age_seconds: age, is_time_proven: isProven }: PresentedSessionRow,
+): boolean {
+  return isProven && age <= settings.IAM_PAT_MAX_AUTHENTICATION_AGE_SECONDS;
 }
 
 function scopesIn(params: Readonly<Record<string, string>>): string[] {

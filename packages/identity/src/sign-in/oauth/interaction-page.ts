@@ -46,10 +46,13 @@ export const pageHeaders = {
   'cross-origin-opener-policy': 'same-origin',
 };
 
-/** @param kind whether the request comes with the address, or a person types the code of a device */
-export function interactionPage(kind: 'browser' | 'device'): string {
+/**
+ * @param kind whether the request comes with the address, or a person types the code of a device
+ * @param consoleUrl where people without a passkey decide; empty if nowhere
+ */
+export function interactionPage(kind: 'browser' | 'device', consoleUrl: string): string {
   return `<!doctype html>
-<html lang="en" data-kind="${kind}">
+<html lang="en" data-kind="${kind}" data-console="${escapeHtml(consoleUrl.replace(/\/+$/, ''))}">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Connect to Baton</title>

@@ -6,6 +6,7 @@ export const interactionScript = `
 'use strict';
 (() => {
 const isDevice = document.documentElement.dataset.kind === 'device';
+const consoleUrl = document.documentElement.dataset.console || '';
 const base = location.pathname.replace(/\\/oauth2\\/.*$/, '') + '/api/v1';
 const fragment = new URLSearchParams(location.hash.slice(1));
 const byId = (id) => document.getElementById(id);
@@ -115,7 +116,7 @@ function fact(list, name, value) {
 }
 
 function showSignIn() {
-  if (!window.PublicKeyCredential) {
+  if (!window.PublicKeyCredential && consoleUrl === '') {
     show('Connect to Baton', make('p', 'This browser has no passkeys. Open the page in another browser.'));
     return;
   }
@@ -127,12 +128,19 @@ function showSignIn() {
     code.value = (fragment.get('code') || '').slice(0, 20);
     parts.push(label, code);
   }
-  parts.push(row(button('Sign in with a passkey', async () => {
+  const ways = [];
+  if (window.PublicKeyCredential) ways.push(button('Sign in with a passkey', async () => {
     if (code) wanted = { userCode: code.value.trim() };
     if (code && wanted.userCode === '') throw new Error('Enter the code first.');
     await signIn();
     await showRequest();
-  }, true)));
+  }, true));
+  // The console knows the identity providers, and whether the person is signed in there.
+  if (consoleUrl !== '') ways.push(button('Sign in another way', () => {
+    const given = code ? { code: code.value.trim() } : { request: wanted.request };
+    location.assign(consoleUrl + '/consent#' + new URLSearchParams(given));
+  }));
+  parts.push(row(...ways));
   show(isDevice ? 'Connect a device' : 'Connect to Baton', ...parts);
 }
 
@@ -170,12 +178,28 @@ async function showRequest() {
     for (const agent of found.agents) chosen.append(make('option', agent.name + ' (agent)', { value: agent.id }));
     parts.push(make('label', 'It acts as', { htmlFor: 'as' }), chosen);
   } else fact(list, 'It acts as', found.person.name + ' (you)');
-  parts.push(make('p', 'It gets these rights, in every workspace in which the one it acts as has them:'), rights);
+  parts.push(make('p', 'It gets these rights:'), rights);
+  const places = make('p', placesOf(found.workspaces), { id: 'places' });
+  parts.push(places);
+  if (chosen) chosen.addEventListener('change', async () => {
+    places.textContent = 'Reading the workspaces …';
+    const principalId = chosen.value;
+    const answer = await send('/oauth-requests:read', { token: session, ...wanted, ...(principalId ? { principalId } : {}) })
+      .catch(() => ({ workspaces: null }));
+    if (chosen.value === principalId) places.textContent = placesOf(answer.workspaces);
+  });
   parts.push(row(
     button('Allow', () => decide('allow', chosen && chosen.value), true),
     button('Refuse', () => decide('deny')),
   ));
   show('Allow ' + client.name + ' to use Baton?', ...parts);
+}
+
+function placesOf(workspaces) {
+  if (!workspaces) return 'They apply in every workspace in which the one it acts as has them.';
+  if (workspaces.names.length === 0) return 'At present, the one it acts as sees no workspace.';
+  const more = workspaces.hasMore ? ' and more' : '';
+  return 'They apply in these workspaces, as far as the one it acts as has them: ' + workspaces.names.join(', ') + more + '.';
 }
 
 async function decide(decision, principalId) {

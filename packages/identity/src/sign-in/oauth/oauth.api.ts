@@ -69,7 +69,8 @@ export const page = endpoint({
   summary: 'The page where a person signs in and decides about an OAuth client.',
   looseQuery: true,
   returns: { 200: Page },
-  handle: () => reply(200, interactionPage('browser'), pageHeaders),
+  handle: (_, { settings }) =>
+    reply(200, interactionPage('browser', settings.IAM_OAUTH_CONSOLE_URL), pageHeaders),
 });
 
 export const devicePage = endpoint({
@@ -81,7 +82,8 @@ export const devicePage = endpoint({
   summary: 'The page where a person enters the code that a device shows (RFC 8628).',
   looseQuery: true,
   returns: { 200: Page },
-  handle: () => reply(200, interactionPage('device'), pageHeaders),
+  handle: (_, { settings }) =>
+    reply(200, interactionPage('device', settings.IAM_OAUTH_CONSOLE_URL), pageHeaders),
 });
 
 export const deviceAuthorization = endpoint({
@@ -107,7 +109,7 @@ export const read = endpoint({
   path: '/oauth-requests:read',
   auth: 'presented',
   summary: 'Read what an OAuth client requests, as the person who decides about it.',
-  description: 'The person presents a browser session, which begins by a passkey.',
+  description: 'The person presents a browser session.',
   body: RequestQuery,
   returns: { 200: OauthRequest },
   errors: [
@@ -115,6 +117,7 @@ export const read = endpoint({
     'invalid_authorization_request',
     'invalid_user_code',
     'audience_not_allowed',
+    'agent_not_connectable',
     'rate_limited',
   ],
   transaction: 'none',

@@ -168,6 +168,6 @@ function purposeOf({ tenant_id, principal_id }: PresentedSessionRow) {
 }
 
 function refuseOldSignIn({ settings }: Context, row: PresentedSessionRow): void {
-  if (row.auth_age_seconds > settings.IAM_PAT_MAX_AUTHENTICATION_AGE_SECONDS)
+  if (!row.is_time_proven || row.auth_age_seconds > settings.IAM_PAT_MAX_AUTHENTICATION_AGE_SECONDS)
     fail('authentication_context_expired');
 }
