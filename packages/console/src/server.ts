@@ -54,6 +54,7 @@ const pages = new Set([
   'sign-in',
   'invite',
   'account',
+  'start',
   'tasks',
   'inbox',
   'approvals',

@@ -84,7 +84,7 @@ function Accept({ secret, invitation }: { secret: string; invitation: Invitation
     onSuccess: () => {
       forgetInvitation();
       // A reload discards everything of the person who was signed in before.
-      location.replace('/');
+      location.replace('/start');
     },
   });
   function onSubmit(event: SubmitEvent<HTMLFormElement>) {
@@ -159,7 +159,9 @@ function Accept({ secret, invitation }: { secret: string; invitation: Invitation
 /** The providers of the tenant with which this console can sign people in. */
 function Providers({ secret, keys }: { secret: string; keys: readonly string[] }) {
   const known = useQuery({ queryKey: ['providers'], queryFn: signInProviders });
-  const redirect = useMutation({ mutationFn: (provider: string) => signInThrough(provider, '/', secret) });
+  const redirect = useMutation({
+    mutationFn: (provider: string) => signInThrough(provider, '/start', secret),
+  });
   return (
     <>
       {known.data

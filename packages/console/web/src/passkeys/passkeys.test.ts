@@ -56,7 +56,7 @@ describe('the invitation', () => {
     await click('button', 'Sign in with corporate');
     assert.deepEqual(service.askedFor('/console/provider-sign-in')[0]?.body, {
       provider: 'corporate',
-      next: '/',
+      next: '/start',
       invitation: secret,
     });
     assert.deepEqual(departures, [{ way: 'assign', to: 'https://login.example/authorize' }]);
