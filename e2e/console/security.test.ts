@@ -38,6 +38,7 @@ const consoleCalls = [
   'account',
   'passkeys',
   'sessions',
+  'grant-end',
 ];
 /** The number of linked pages that are checked. */
 const linkedPagesMax = byDepth(3, 40);

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { changePasskeys, changeSessions, readAccount } from './account/own-account.ts';
+import { changePasskeys, changeSessions, endGrant, readAccount } from './account/own-account.ts';
 import { acceptByProvider, acceptInvitation, signInByPasskey } from './account/passkey-sign-in.ts';
 import type { ConsoleContext } from './context.ts';
 import { readPageKey, readSealedSignIns, sessionCookieOf, signInCookieOf } from './cookies.ts';
@@ -26,6 +26,7 @@ export const actions: Readonly<Record<string, Action>> = {
   '/console/account': readAccount,
   '/console/passkeys': changePasskeys,
   '/console/sessions': changeSessions,
+  '/console/grant-end': endGrant,
 };
 
 async function signIn(

@@ -107,6 +107,7 @@ type Identity = BatonClient['identity'];
 
 export type Passkey = Answer<Identity['passkeys']['listOwn']>['items'][number];
 export type BrowserSession = Answer<Identity['browserSessions']['listOwn']>['items'][number];
+export type OwnGrant = Answer<Identity['oauthGrants']['listOwn']>['items'][number];
 
 /** How this browser is signed in. Only a browser session of identity can manage passkeys and sessions. */
 export type Account =
@@ -117,6 +118,7 @@ export type Account =
       readonly passkeys: readonly Passkey[];
       readonly sessions: readonly BrowserSession[];
       readonly currentId: string;
+      readonly grants: readonly OwnGrant[];
     };
 
 export const readAccount = () => post<Account>('account');

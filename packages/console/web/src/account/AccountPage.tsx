@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { readAccount } from '../client.ts';
 import { ErrorNote, Loading } from '../parts/Notes.tsx';
+import { OwnGrants } from './OwnGrants.tsx';
 import { OwnPasskeys } from './OwnPasskeys.tsx';
 import { OwnSessions } from './OwnSessions.tsx';
 
@@ -19,6 +20,7 @@ export function AccountPage() {
         <>
           <OwnPasskeys passkeys={account.data.passkeys} />
           <OwnSessions {...account.data} />
+          <OwnGrants grants={account.data.grants} />
         </>
       )}
       {account.data?.signedInBy === 'token' && <NoSession by="a token or a code from `baton console`" />}
