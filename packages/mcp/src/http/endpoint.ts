@@ -118,7 +118,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
       const uris = listenedIn(parsedBody);
       if (uris !== undefined) {
         const timer = setTimeout(() => done.abort(), bounds.listenMsMax);
-        const stop = await journal.listen(uris).catch(() => () => undefined);
+        const stop = await journal.listen(uris, () => done.abort()).catch(() => () => undefined);
         ended(done.signal, () => {
           clearTimeout(timer);
           stop();
