@@ -72,7 +72,9 @@ export async function startOAuthClient(name: string): Promise<OAuthClientProgram
   const host = `localhost:${(vendor.address() as AddressInfo).port}`;
   const documentUrl = `https://${host}/client.json`;
 
-  function newProvider(page: Page): OAuthClientProvider & { tokens(): OAuthTokens | undefined } {
+  function newProvider(
+    page: Page,
+  ): Omit<OAuthClientProvider, 'tokens'> & { tokens(): OAuthTokens | undefined } {
     let tokens: OAuthTokens | undefined;
     let known: OAuthClientInformationMixed | undefined;
     let verifier = '';
