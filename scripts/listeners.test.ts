@@ -12,11 +12,14 @@ const root = dirname(import.meta.dirname);
  */
 const allowed = [
   'e2e/agents.test.ts',
+  'e2e/browser-sign-in.test.ts',
   'e2e/chaos/webhook-receiver.ts',
   'e2e/console/security.test.ts',
   'e2e/console/system.test.ts',
   'e2e/documentation.test.ts',
+  'e2e/doors/github-actions.test.ts',
   'e2e/lease-guard.test.ts',
+  'e2e/testing/oauth-client.ts',
   'packages/cli/src/apply/testing/intercepted-baton.ts',
   'packages/cli/src/certificate-error.test.ts',
   'packages/cli/src/commands.test.ts',
