@@ -177,7 +177,7 @@ test('a token made as GitHub Actions makes them takes a task to done with no sto
   process.stdout.write(`# a job: 0 clicks, ${((performance.now() - began) / 1000).toFixed(1)} s\n`);
 });
 
-describe('a job gets nothing with a token', () => {
+describe('for the rule of a branch', () => {
   const far = nowSeconds();
   const cases: readonly (readonly [name: string, given: Wrong, code?: string])[] = [
     ['of another issuer', { claims: { iss: 'https://token.actions.example.com' } }],
@@ -194,7 +194,7 @@ describe('a job gets nothing with a token', () => {
     ['signed by another key', { key: strangers.privateKey }],
   ];
   for (const [name, given, expected = 'invalid_assertion'] of cases)
-    test(name, async () => {
+    test(`a token ${name} gets nothing`, async () => {
       assert.equal((await present(makeToken(audience))).status, 200, 'the right one is accepted');
       assert.deepEqual(await present(makeToken(audience, given)), refused);
       wrong = given;
@@ -205,7 +205,7 @@ describe('a job gets nothing with a token', () => {
       assert.ok(!output.includes('eyJ'), 'the output has a token');
     });
 
-  test('that was used before, where a rule allows one use', async () => {
+  test('a token that was used before gets nothing, where a rule allows one use', async () => {
     const token = makeToken(audience);
     assert.equal((await present(token)).status, 200);
     assert.deepEqual(await present(token), refused);

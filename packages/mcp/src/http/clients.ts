@@ -135,7 +135,7 @@ export class ServedClients {
     if (nowMs < client.checkedAtMs + this.#bounds.uncheckedMs) return client;
     client.checkedAtMs = nowMs;
     const refusal = await client.check(false).then(() => undefined, refusalBy);
-    // Each call asks coordination anyway, so an interruption needs no answer of its own.
+    // During an interruption each call of a tool fails by itself.
     return refusal === 'invalid_token' ? this.#checked(key, client) : client;
   }
 

@@ -117,6 +117,20 @@ describe("a person's own grants", () => {
     assert.deepEqual(await listOf(person), []);
   });
 
+  test('are protected by the limit of failures', async () => {
+    const guarded = await identity.another({ IAM_FAILURES_PER_CREDENTIAL_MAX: '1', ...oauthSettings });
+    for (const [path, more] of [
+      ['/oauth-grants:list', {}],
+      ['/oauth-grants:revoke', { grantId: randomUUID() }],
+    ] as const) {
+      const { token } = await makePerson(identity, tenantId);
+      const attempt = () => ask(guarded, path, { token: `${token}x`, ...more });
+      assert.equal((await attempt()).status, 401);
+      const { status, body } = await attempt();
+      assert.deepEqual([status, body], [429, { detail: 'rate_limited' }]);
+    }
+  });
+
   test('need a live session', async () => {
     const person = await makePerson(identity, tenantId);
     await ask(identity, '/browser-sessions:revoke-self', { token: person.token });
