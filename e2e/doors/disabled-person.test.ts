@@ -43,7 +43,7 @@ describe('a disabled person', { skip: noBrowser || noOpenssl }, () => {
     baton = await startNewBaton(program.settings);
     browser = await sharedBrowser.take();
     origin = `http://localhost:${new URL(baton.url).port}`;
-    const { tenantId, issuer, iamBootstrapToken: adminSecret = '' } = baton.connection;
+    const { tenantId, issuer, iamBootstrapToken: adminSecret } = baton.connection;
     const world = { baton: baton.admin, tenantId, issuer, url: baton.url, adminSecret };
     invited = await invitePerson(world, 'Maria Lopez', { role: 'member' });
     person = await openFrom(browser, '198.51.100.10');

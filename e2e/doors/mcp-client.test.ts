@@ -36,7 +36,7 @@ describe('an MCP client that knows only the address', { skip: noBrowser || noOpe
     baton = await startNewBaton(program.settings);
     browser = await sharedBrowser.take();
     origin = `http://localhost:${new URL(baton.url).port}`;
-    const { tenantId, issuer, iamBootstrapToken: adminSecret = '' } = baton.connection;
+    const { tenantId, issuer, iamBootstrapToken: adminSecret } = baton.connection;
     const world = { baton: baton.admin, tenantId, issuer, url: baton.url, adminSecret };
     invited = await invitePerson(world, 'Maria Lopez', { role: 'member' });
     person = await openFrom(browser, '198.51.100.10');
@@ -94,6 +94,12 @@ describe('an MCP client that knows only the address', { skip: noBrowser || noOpe
     const line = grants.getByRole('listitem');
     await line.first().getByText('acts as you').waitFor();
     await assertAccessible(page, 'the connected programs', 'usual');
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await page.setViewportSize({ width: 375, height: 800 });
+    await assertAccessible(page, 'the connected programs, dark and narrow', 'usual');
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth > innerWidth'), false);
+    await page.emulateMedia({ colorScheme: 'light' });
+    await page.setViewportSize({ width: 1280, height: 800 });
     const count = await line.count();
     await line.first().getByRole('button', { name: 'Disconnect Editor <b>' }).click();
     await isGone(line.nth(count - 1));

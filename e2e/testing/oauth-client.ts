@@ -112,7 +112,7 @@ export async function startOAuthClient(name: string): Promise<OAuthClientProgram
       await decide(page);
       await untilTrue(() => returned !== undefined, 'the browser does not return to the client');
       assert.equal(returned?.get('error'), null);
-      await first.finishAuth(returned as URLSearchParams);
+      await first.finishAuth(returned);
       const client = newClient();
       await client.connect(newTransport());
       return {

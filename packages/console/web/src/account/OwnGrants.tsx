@@ -46,32 +46,10 @@ export function OwnGrants({ grants }: { grants: readonly OwnGrant[] }) {
 function Facts({ grant }: { grant: OwnGrant }) {
   const { agentId, agentName, clientId, createdAt, lastUsedAt, expiresAt } = grant;
   return (
-    <p className="row soft">
-      <span>
-        {agentId === null ? (
-          'acts as you'
-        ) : (
-          <>
-            acts as <bdi>{agentName}</bdi>
-          </>
-        )}
-      </span>
-      <span className="mono">{clientId}</span>
-      <span>
-        connected <Moment at={createdAt} />
-      </span>
-      <span>
-        {lastUsedAt === null ? (
-          'never used'
-        ) : (
-          <>
-            last used <Moment at={lastUsedAt} />
-          </>
-        )}
-      </span>
-      <span>
-        expires <Moment at={expiresAt} />
-      </span>
+    <p className="soft">
+      acts as {agentId === null ? 'you' : <bdi>{agentName}</bdi>} · <code className="mono">{clientId}</code> ·
+      connected <Moment at={createdAt} /> · {lastUsedAt === null ? 'never used' : 'last used '}
+      {lastUsedAt !== null && <Moment at={lastUsedAt} />} · expires <Moment at={expiresAt} />
     </p>
   );
 }

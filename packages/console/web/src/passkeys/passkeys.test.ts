@@ -146,7 +146,7 @@ describe('the account', () => {
       others: { '/console/account': account, '/console/grant-end': {} },
     });
     await see('https://editor.example/client.json');
-    await see('acts as you');
+    await see(/acts as you/);
     await click('button', 'Disconnect Editor <b>');
     assert.deepEqual(
       service.askedFor('/console/grant-end').map(({ body }) => body),
