@@ -40,6 +40,7 @@ const consoleCalls = [
   'passkeys',
   'first-passkey',
   'sessions',
+  'grant-end',
 ];
 /** The number of linked pages that are checked. */
 const linkedPagesMax = byDepth(3, 40);
@@ -60,6 +61,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
     '/?view=board',
     `/tasks/${written.publicId}`,
     '/account',
+    '/start',
     '/invite',
     '/sign-in',
   ];
@@ -132,7 +134,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
       await page.getByRole('navigation', { name: 'Pages' }).waitFor();
       // The URL with the code was requested once; it must not be stored.
       for (const address of addresses) if (address.endsWith(`#code=${code}`)) addresses.delete(address);
-      for (const path of paths().slice(0, -2)) {
+      for (const path of paths().slice(0, -3)) {
         await page.goto(world.url + path);
         await settled(page);
         if (path === '/administration') await enterAdminSecret(page, world.adminSecret);
@@ -392,7 +394,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
       void dialog.dismiss();
     });
     const linked: string[] = [];
-    for (const path of paths().slice(0, -2)) {
+    for (const path of paths().slice(0, -3)) {
       await visit(watched, path);
       if (path === '/administration') await enterAdminSecret(watched.page, world.adminSecret);
       if (!withoutTexts.has(path)) await showsHostileText(watched.page, path);

@@ -51,7 +51,8 @@ export async function addAuthenticator(page: Page): Promise<Authenticator> {
 }
 
 /** The address of the console at which browsers accept passkeys. */
-export const localUrl = (world: RunningConsole): string => world.url.replace('127.0.0.1', 'localhost');
+export const localUrl = (world: Pick<RunningConsole, 'url'>): string =>
+  world.url.replace('127.0.0.1', 'localhost');
 
 export interface Invited {
   /** The address that the person opens. */
@@ -66,7 +67,7 @@ export interface Invited {
 
 /** Invites a person as an administrator does: in coordination with a role, in identity by a link. */
 export async function invitePerson(
-  world: RunningConsole,
+  world: Pick<RunningConsole, 'baton' | 'tenantId' | 'issuer' | 'url' | 'adminSecret'>,
   displayName: string,
   { role = 'member', ...more }: { role?: string; invitedBy?: string; message?: string } = {},
 ): Promise<Invited> {

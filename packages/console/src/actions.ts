@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { beginFirstPasskey } from './account/first-passkey.ts';
 import { answerOauthRequest } from './account/oauth-request.ts';
-import { changePasskeys, changeSessions, readAccount } from './account/own-account.ts';
+import { changePasskeys, changeSessions, endGrant, readAccount } from './account/own-account.ts';
 import { acceptByProvider, acceptInvitation, signInByPasskey } from './account/passkey-sign-in.ts';
 import { signedOut } from './browser-sessions.ts';
 import type { ConsoleContext } from './context.ts';
@@ -33,6 +33,7 @@ export const actions: Readonly<Record<string, Action>> = {
   '/console/first-passkey': beginFirstPasskey,
   '/console/sessions': changeSessions,
   '/console/oauth-request': answerOauthRequest,
+  '/console/grant-end': endGrant,
 };
 
 async function signIn(

@@ -61,6 +61,7 @@ const pages = new Set([
   'invite',
   'account',
   'consent',
+  'start',
   'tasks',
   'inbox',
   'approvals',

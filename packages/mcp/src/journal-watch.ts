@@ -13,6 +13,12 @@ export interface Change {
   readonly cursor: string;
 }
 
+interface Listener {
+  /** Its addresses by their object: a task's id, or the journal. */
+  readonly wanted: ReadonlyMap<string, readonly string[]>;
+  readonly onRefused: (() => void) | undefined;
+}
+
 /** The minimum interval between notifications: changes in between become one notification. */
 const tellEveryMs = 1_000;
 
@@ -23,8 +29,7 @@ const tellEveryMs = 1_000;
 export class JournalWatch {
   readonly #baton: BatonClient;
   readonly #tell: (change: Change) => void;
-  /** The addresses of each listener, by their object: a task's id, or the journal. */
-  readonly #listeners = new Map<symbol, ReadonlyMap<string, readonly string[]>>();
+  readonly #listeners = new Map<symbol, Listener>();
   readonly #changed = new Set<string>();
   #following: AbortController | undefined;
   /** The cursors of the last notified and of the last known change. */
@@ -42,10 +47,11 @@ export class JournalWatch {
 
   /**
    * Listens to the journal, and to tasks with their runs, claims and approvals; ignores other addresses.
+   * @param onRefused called when Baton no longer accepts the client's token
    * @returns a function that stops listening
    * @throws BatonError when Baton rejects the request or is unavailable
    */
-  async listen(uris: readonly string[]): Promise<() => void> {
+  async listen(uris: readonly string[], onRefused?: () => void): Promise<() => void> {
     const listener = Symbol('listener');
     const wanted = new Map<string, string[]>();
     for (const uri of uris.slice(0, listenedMax)) {
@@ -55,7 +61,7 @@ export class JournalWatch {
     if (wanted.size === 0) return () => undefined;
     // Starts before the response, so that no event after it is missed.
     if (this.#following === undefined) await this.#follow();
-    this.#listeners.set(listener, wanted);
+    this.#listeners.set(listener, { wanted, onRefused });
     return () => {
       this.#listeners.delete(listener);
       if (!this.isListening) this.close();
@@ -91,9 +97,12 @@ export class JournalWatch {
       this.close();
       throw error;
     }
-    void this.#collect(signal).catch(() => {
+    void this.#collect(signal).catch((error: unknown) => {
       // Baton rejected the request: the next listener starts again.
-      if (this.#following === following) this.close();
+      if (this.#following !== following) return;
+      this.close();
+      if (error instanceof BatonError && error.status === 401)
+        for (const { onRefused } of this.#listeners.values()) onRefused?.();
     });
     void this.#tellChanges(signal);
   }
@@ -111,7 +120,7 @@ export class JournalWatch {
     while (!signal.aborted) {
       await sleep(tellEveryMs, undefined, { signal, ref: false }).catch(() => undefined);
       if (signal.aborted || this.#changed.size === 0) continue;
-      const uris = new Set([...this.#listeners.values()].flatMap((wanted) => this.#urisOf(wanted)));
+      const uris = new Set([...this.#listeners.values()].flatMap(({ wanted }) => this.#urisOf(wanted)));
       this.#changed.clear();
       for (const uri of uris) this.#tell({ uri, cursor: this.#told });
       this.#told = this.#known;

@@ -22,11 +22,17 @@ export async function readAccount(
       mayAddPasskey: await mayAddFirstPasskey(context, req),
     });
   const account = await browsers.asPerson(req, async (identity, secret) => {
-    const [passkeys, sessions] = await Promise.all([
+    const [passkeys, sessions, grants] = await Promise.all([
       identity.passkeys.listOwn({ token: secret }),
       identity.browserSessions.listOwn({ token: secret }),
+      identity.oauthGrants.listOwn({ token: secret }),
     ]);
-    return { passkeys: passkeys.items, sessions: sessions.items, currentId: sessions.currentId };
+    return {
+      passkeys: passkeys.items,
+      sessions: sessions.items,
+      currentId: sessions.currentId,
+      grants: grants.items,
+    };
   });
   sendJson(res, 200, { signedInBy: 'session', provider: grant?.provider ?? null, ...account });
 }
@@ -81,5 +87,17 @@ export async function changeSessions(
       : browserSessions.revokeOther({ token }),
   );
   if (act === 'end-others') sessions.closeOthersOf(browsers.require(req).key);
+  sendJson(res, 200, {});
+}
+
+/** Ends the access that the signed-in person has granted to a program. */
+export async function endGrant(
+  { browsers }: ConsoleContext,
+  req: IncomingMessage,
+  res: ServerResponse,
+): Promise<void> {
+  const { id } = await readBody(req, ['id']);
+  const grantId = requireText('id', id);
+  await browsers.asPerson(req, ({ oauthGrants }, token) => oauthGrants.revokeOwn({ token, grantId }));
   sendJson(res, 200, {});
 }

@@ -136,6 +136,7 @@ export type IdentityAnswer<
 
 export type Passkey = Answer<Identity['passkeys']['listOwn']>['items'][number];
 export type BrowserSession = Answer<Identity['browserSessions']['listOwn']>['items'][number];
+export type OwnGrant = Answer<Identity['oauthGrants']['listOwn']>['items'][number];
 
 /** How this browser is signed in. Only a browser session of identity can manage passkeys and sessions. */
 export type Account =
@@ -147,6 +148,7 @@ export type Account =
       readonly passkeys: readonly Passkey[];
       readonly sessions: readonly BrowserSession[];
       readonly currentId: string;
+      readonly grants: readonly OwnGrant[];
     };
 
 export const readAccount = () => post<Account>('account');

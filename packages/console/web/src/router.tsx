@@ -70,6 +70,16 @@ const shell = createRoute({
 const pages = [
   createRoute({
     getParentRoute: () => shell,
+    path: '/start',
+    // A person who has just joined begins with the decisions that are waiting for them.
+    beforeLoad: async () => {
+      const me = await queries.query({ ...meQuery, staleTime: 'static' }).catch(() => undefined);
+      const isAsked = (me?.pendingApprovals.length ?? 0) > 0;
+      redirect({ to: isAsked ? '/inbox' : '/', replace: true, throw: true });
+    },
+  }),
+  createRoute({
+    getParentRoute: () => shell,
     path: '/',
     component: WorkPage,
     validateSearch: strictly(workSearch),

@@ -27,6 +27,8 @@ const bounds: Record<string, { bytesMax: number; headers?: Record<string, string
   'POST /api/v1/invitations:accept': { bytesMax: 65_536 },
   'POST /api/v1/invitations:read': { bytesMax: 16_384 },
   'POST /api/v1/invitations:registration-options': { bytesMax: 16_384 },
+  'POST /api/v1/oauth-grants:list': { bytesMax: 16_384 },
+  'POST /api/v1/oauth-grants:revoke': { bytesMax: 16_384 },
   'POST /api/v1/oauth-requests:decide': { bytesMax: 16_384 },
   'POST /api/v1/oauth-requests:read': { bytesMax: 16_384 },
   'POST /api/v1/passkeys:list': { bytesMax: 16_384 },

@@ -107,6 +107,11 @@ const texts: readonly [string, object, Bounds][] = [
     { token: 'x', browserSessionId: randomUUID() },
     { token: [1, 500], reason: [0, 200] },
   ],
+  [
+    '/api/v1/oauth-grants:revoke',
+    { token: 'x', grantId: randomUUID() },
+    { token: [1, 500], reason: [0, 200] },
+  ],
   ['/api/v1/browser-sessions:revoke-others', { token: 'x' }, { token: [1, 500], reason: [0, 200] }],
   ['/api/v1/passkeys:rename', { token: 'x', passkeyId: randomUUID(), name: 'x' }, { name: [1, 200] }],
   [

@@ -31,6 +31,7 @@ import { invitationsApi } from '../sign-in/invitations/invitations.api.ts';
 import { agentConnectorsApi } from '../sign-in/oauth/agent-connectors/agent-connectors.api.ts';
 import { oauthClientsApi } from '../sign-in/oauth/clients/oauth-clients.api.ts';
 import { oauthApi } from '../sign-in/oauth/oauth.api.ts';
+import { ownGrantsApi } from '../sign-in/oauth/own-grants/own-grants.api.ts';
 import { passkeysApi } from '../sign-in/passkeys/passkeys.api.ts';
 import { providerTestsApi } from '../sign-in/provider-tests/provider-tests.api.ts';
 import { signInRequestsApi } from '../sign-in/sign-in-requests/sign-in-requests.api.ts';
@@ -127,7 +128,7 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
     tag: 'OAuth clients',
     about:
       'Programs that people connect by their browser: requests, decisions, devices and registered clients.',
-    endpoints: [...oauthApi, ...oauthClientsApi, ...agentConnectorsApi],
+    endpoints: [...oauthApi, ...ownGrantsApi, ...oauthClientsApi, ...agentConnectorsApi],
   },
   {
     tag: 'External identities',

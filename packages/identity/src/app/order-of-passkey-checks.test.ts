@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { after, before } from 'node:test';
+import { decide, oauthSettings } from '../sign-in/oauth/testing/browser.ts';
+import { newDevice } from '../sign-in/oauth/testing/device.ts';
 import { VirtualAuthenticator } from '../sign-in/passkeys/testing/authenticator.ts';
 import {
   addPasskey,
@@ -40,6 +42,7 @@ before(async () => {
     IAM_SIGNING_PRIVATE_KEY: testSigningKey(),
     IAM_PASSKEYS_PER_PERSON_MAX: '3',
     IAM_INVITATIONS_OPEN_MAX: '3',
+    ...oauthSettings,
   });
 });
 after(() => identity.close());
@@ -82,6 +85,14 @@ const deadSessions = [
   fault('invalid_token', noMember, 'membership'),
   fault('invalid_token', pausedPrincipal, 'principal'),
 ];
+/** Of a device: it needs neither a browser nor a redirect. */
+async function ownWithGrant(): Promise<Attempt> {
+  const attempt = await own(({ token }) => ({ token }));
+  const { token } = attempt.body as { token: string };
+  await made(decide(identity, { token }, { userCode: (await newDevice(identity)).user_code }));
+  const { items } = await made(ask(identity, '/oauth-grants:list', { token }));
+  return { ...attempt, body: { token, grantId: items[0].id } };
+}
 const oldSignIn = fault(
   'authentication_context_expired',
   ({ ids }: Attempt) => store`
@@ -166,6 +177,22 @@ const orders: CheckOrder[] = [
       unknownField,
       fault('a list', withFields({ reason: 'x'.repeat(201) }), 'reason'),
       ...deadSessions,
+    ],
+  },
+  {
+    endpoint: 'POST /oauth-grants:list',
+    prepare: () => own(({ token }) => ({ token })),
+    proven: deadSessions,
+    faults: [unknownField, ...deadSessions],
+  },
+  {
+    endpoint: 'POST /oauth-grants:revoke',
+    prepare: ownWithGrant,
+    proven: deadSessions,
+    faults: [
+      unknownField,
+      ...deadSessions,
+      fault('oauth_grant_not_found', ({ body }) => (body.grantId = randomUUID())),
     ],
   },
   {

@@ -204,6 +204,10 @@ export const errors = {
     'The agent already has 100 connectors.',
     'Remove people who no longer connect clients as the agent.',
   ),
+  oauth_grant_not_found: notFound(
+    'The person has granted nothing with this id to an OAuth client.',
+    'Check the id with `POST /oauth-grants:list`.',
+  ),
   oauth_client_not_found: notFound(
     'The tenant has no such registered OAuth client.',
     'Check the id with `GET /tenants/{tenantId}/oauth-clients`.',

@@ -26,6 +26,8 @@ export const clientBounds = {
   idleMs: 600_000,
   /** How long a token's permissions are cached. */
   believedMs: 60_000,
+  /** How long a token is served without a request to coordination, which rejects one that was revoked. */
+  uncheckedMs: 500,
   sweepEveryMs: 15_000,
   /** The maximum number of change streams per token, and the lifetime of a stream before its client must reconnect. */
   subscriptionsMax: 2,
@@ -67,6 +69,7 @@ export interface ServedClient {
   readonly journal: JournalWatch;
   permissions: readonly string[];
   believedUntilMs: number;
+  checkedAtMs: number;
   usedAtMs: number;
   requests: number;
   /** Replaces an access token by a newer one of the same credential. */
@@ -135,15 +138,22 @@ export class ServedClients {
   }
 
   async #believed(key: string, client: ServedClient): Promise<ServedClient | Refusal> {
-    client.usedAtMs = performance.now();
-    return performance.now() < client.believedUntilMs ? client : this.#checked(key, client);
+    const nowMs = performance.now();
+    client.usedAtMs = nowMs;
+    if (nowMs >= client.believedUntilMs) return this.#checked(key, client);
+    if (nowMs < client.checkedAtMs + this.#bounds.uncheckedMs) return client;
+    client.checkedAtMs = nowMs;
+    const refusal = await client.check(false).then(() => undefined, refusalBy);
+    // During an interruption each call of a tool fails by itself.
+    return refusal === 'invalid_token' ? this.#checked(key, client) : client;
   }
 
   /** Reads the token's permissions again. The client of an invalid token is removed, with all its leases. */
   async #checked(key: string, client: ServedClient): Promise<ServedClient | Refusal> {
     try {
       ({ permissions: client.permissions } = await client.check(true));
-      client.believedUntilMs = performance.now() + this.#bounds.believedMs;
+      client.checkedAtMs = performance.now();
+      client.believedUntilMs = client.checkedAtMs + this.#bounds.believedMs;
       return client;
     } catch (error) {
       const refusal = refusalBy(error);
@@ -167,6 +177,7 @@ export class ServedClients {
       if (!(await this.#makeRoom(found.principalId))) return 'full';
       if (this.#isClosed) return 'unavailable';
       const opened = Object.assign(client, found, {
+        checkedAtMs: performance.now(),
         believedUntilMs: performance.now() + this.#bounds.believedMs,
       });
       this.#clients.set(key, opened);
@@ -195,6 +206,7 @@ export class ServedClients {
     former.renew(token);
     former.permissions = found.permissions;
     former.usedAtMs = performance.now();
+    former.checkedAtMs = performance.now();
     former.believedUntilMs = performance.now() + this.#bounds.believedMs;
     this.#clients.delete(formerKey);
     this.#clients.set(key, former);
@@ -231,6 +243,7 @@ export class ServedClients {
       journal,
       permissions: [],
       believedUntilMs: 0,
+      checkedAtMs: 0,
       usedAtMs: performance.now(),
       requests: 0,
       handler: createMcpHandler(

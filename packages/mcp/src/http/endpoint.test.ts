@@ -361,6 +361,14 @@ describe('the endpoint', { concurrency: 4 }, () => {
     assert.equal((await send(url, one.token)).status, 401);
   });
 
+  test('a revoked token is rejected also while its permissions are cached', async () => {
+    const one = await baton.participant();
+    const { url } = await endpointWith({ uncheckedMs: 0 });
+    assert.equal((await send(url, one.token)).status, 200);
+    await baton.admin.identity.platformAccessTokens.revokeOwn({ token: one.token });
+    assert.equal((await send(url, one.token)).status, 401);
+  });
+
   test('a token that was revoked in the midst of work loses its lease without a further call', async () => {
     const one = await baton.participant();
     const task = await taskFor(one);

@@ -119,7 +119,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
       if (uris !== undefined) {
         // A client whose stream ends reconnects, and refreshes its access token for that.
         const timer = setTimeout(() => done.abort(), Math.min(bounds.listenMsMax, expiresAtMs - Date.now()));
-        const stop = await journal.listen(uris).catch(() => () => undefined);
+        const stop = await journal.listen(uris, () => done.abort()).catch(() => () => undefined);
         ended(done.signal, () => {
           clearTimeout(timer);
           stop();

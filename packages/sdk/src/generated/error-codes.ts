@@ -273,6 +273,7 @@ export type ErrorCode =
   | 'oauth_app_not_configured'
   | 'oauth_app_write_conflict'
   | 'oauth_client_not_found'
+  | 'oauth_grant_not_found'
   | 'oauth_not_configured'
   | 'observation_invalid'
   | 'outcome_not_replayable'

@@ -78,6 +78,9 @@ OpenInvitation,
 OtherBrowserSessionsEnd,
 OwnBrowserSessionEnd,
 OwnBrowserSessionList,
+OwnOauthGrantEnd,
+OwnOauthGrantList,
+OwnOauthGrantsRequest,
 OwnPasskeyChange,
 OwnPasskeyRegistration,
 OwnPasskeyRequest,
@@ -458,6 +461,13 @@ read(body: OauthRequestQuery, options?: CallOptions): Promise<OauthRequest>;
 decide(body: OauthRequestDecision, options?: CallOptions): Promise<OauthRequestDecided>;
 }
 
+export interface OauthGrantsApi {
+/** List the live grants of the signed-in person to OAuth clients, the newest first. `POST /api/v1/oauth-grants:list` */
+listOwn(body: OwnOauthGrantsRequest, options?: CallOptions): Promise<OwnOauthGrantList>;
+/** End a grant of the signed-in person to an OAuth client. A repetition changes nothing. Its access tokens are revoked, too. `POST /api/v1/oauth-grants:revoke` */
+revokeOwn(body: OwnOauthGrantEnd, options?: CallOptions): Promise<undefined>;
+}
+
 export interface OauthClientsApi {
 /** Register an OAuth client of the tenant. It is public, without a secret: PKCE protects its codes. Clients whose id is the address of their metadata document need no registration. `POST /api/v1/tenants/{tenantId}/oauth-clients` */
 register(tenantId: string, body: NewOauthClient, options?: CallOptions): Promise<OauthClient>;
@@ -655,6 +665,7 @@ readonly browserSessions: BrowserSessionsApi;
 readonly administrationTokens: AdministrationTokensApi;
 readonly invitations: InvitationsApi;
 readonly oauthRequests: OauthRequestsApi;
+readonly oauthGrants: OauthGrantsApi;
 readonly oauthClients: OauthClientsApi;
 readonly legacyCredentials: LegacyCredentialsApi;
 readonly provisioningSources: ProvisioningSourcesApi;

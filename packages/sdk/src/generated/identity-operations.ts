@@ -99,6 +99,8 @@ oauth2.getDevicePage GET /oauth2/device
 oauth2.authorizeDevice POST /oauth2/device-authorization bf
 oauthRequests.read POST /api/v1/oauth-requests:read b
 oauthRequests.decide POST /api/v1/oauth-requests:decide b
+oauthGrants.listOwn POST /api/v1/oauth-grants:list b
+oauthGrants.revokeOwn POST /api/v1/oauth-grants:revoke b
 oauthClients.register POST /api/v1/tenants/{tenantId}/oauth-clients ba
 oauthClients.list GET /api/v1/tenants/{tenantId}/oauth-clients a
 oauthClients.delete DELETE /api/v1/tenants/{tenantId}/oauth-clients/{oauthClientId} a

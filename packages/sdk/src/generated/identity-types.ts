@@ -1005,6 +1005,37 @@ items: BrowserSession[];
 currentId: Uuid;
 };
 
+export type OwnOauthGrant = {
+/** The `credential_id` of its access tokens. */
+id: Uuid;
+/** The name of the client when access was granted. */
+name: string;
+clientId: string;
+/** The agent as which the client acts; null if it acts as the person. */
+agentId: Uuid | null;
+agentName: string | null;
+scopeCeiling: string[];
+createdAt: Timestamp;
+lastUsedAt: Timestamp | null;
+expiresAt: Timestamp;
+};
+
+export type OwnOauthGrantEnd = {
+/** The secret of a browser session: `iam_ses_…`. */
+token: string;
+grantId: Uuid;
+reason?: string;
+};
+
+export type OwnOauthGrantList = {
+items: OwnOauthGrant[];
+};
+
+export type OwnOauthGrantsRequest = {
+/** The secret of a browser session: `iam_ses_…`. */
+token: string;
+};
+
 export type OwnPasskeyChange = {
 /** The secret of a browser session: `iam_ses_…`. */
 token: string;

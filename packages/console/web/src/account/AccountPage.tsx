@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { readAccount } from '../client.ts';
 import { ErrorNote, Loading } from '../parts/Notes.tsx';
 import { FirstPasskey } from './FirstPasskey.tsx';
+import { OwnGrants } from './OwnGrants.tsx';
 import { OwnPasskeys } from './OwnPasskeys.tsx';
 import { OwnSessions } from './OwnSessions.tsx';
 
@@ -20,6 +21,7 @@ export function AccountPage() {
         <>
           <OwnPasskeys passkeys={account.data.passkeys} />
           <OwnSessions {...account.data} />
+          <OwnGrants grants={account.data.grants} />
         </>
       )}
       {account.data?.signedInBy === 'token' &&

@@ -84,7 +84,7 @@ function Accept({ secret, invitation }: { secret: string; invitation: Invitation
     onSuccess: () => {
       forgetInvitation();
       // A reload discards everything of the person who was signed in before.
-      location.replace('/');
+      location.replace('/start');
     },
   });
   function onSubmit(event: SubmitEvent<HTMLFormElement>) {
@@ -160,7 +160,7 @@ function Accept({ secret, invitation }: { secret: string; invitation: Invitation
 function Providers({ secret, keys }: { secret: string; keys: readonly string[] }) {
   const known = useQuery({ queryKey: ['providers'], queryFn: signInProviders });
   const redirect = useMutation({
-    mutationFn: (provider: string) => signInThrough(provider, '/', { invitation: secret }),
+    mutationFn: (provider: string) => signInThrough(provider, '/start', { invitation: secret }),
   });
   return (
     <>

@@ -56,7 +56,7 @@ describe('the invitation', () => {
     await click('button', 'Sign in with corporate');
     assert.deepEqual(service.askedFor('/console/provider-sign-in')[0]?.body, {
       provider: 'corporate',
-      next: '/',
+      next: '/start',
       invitation: secret,
     });
     assert.deepEqual(departures, [{ way: 'assign', to: 'https://login.example/authorize' }]);
@@ -100,6 +100,19 @@ describe('the account', () => {
   const account = {
     signedInBy: 'session',
     currentId: 'b',
+    grants: [
+      {
+        id: 'g',
+        name: 'Editor <b>',
+        clientId: 'https://editor.example/client.json',
+        agentId: null,
+        agentName: null,
+        scopeCeiling: ['control-plane:read'],
+        createdAt: '2026-11-28T00:00:00Z',
+        lastUsedAt: null,
+        expiresAt: '2027-02-26T00:00:00Z',
+      },
+    ],
     sessions: [session('a', 'idp:corporate'), session('b')],
     passkeys: [
       {
@@ -126,6 +139,22 @@ describe('the account', () => {
       service.askedFor('/console/sessions').map(({ body }) => body),
       [{ act: 'end', id: 'a' }, { act: 'end-others' }],
     );
+  });
+
+  test('lists connected programs, and disconnects one', async () => {
+    const service = await open('/account', {
+      others: { '/console/account': account, '/console/grant-end': {} },
+    });
+    await see('https://editor.example/client.json');
+    await see(/acts as you/);
+    await click('button', 'Disconnect Editor <b>');
+    assert.deepEqual(
+      service.askedFor('/console/grant-end').map(({ body }) => body),
+      [{ id: 'g' }],
+    );
+    service.answer({}, { '/console/grant-end': new Refusal(404, 'oauth_grant_not_found', 'not found') });
+    await click('button', 'Disconnect Editor <b>');
+    await see('oauth_grant_not_found');
   });
 
   test('renames a passkey, and explains why the last one stays', async () => {

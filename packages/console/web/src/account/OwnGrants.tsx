@@ -1,0 +1,55 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { type OwnGrant, post } from '../client.ts';
+import { Moment } from '../parts/Moment.tsx';
+import { ErrorNote } from '../parts/Notes.tsx';
+import table from '../parts/table.module.css';
+import styles from './account.module.css';
+
+/** The programs that the person has connected by a browser. The access of each can be ended. */
+export function OwnGrants({ grants }: { grants: readonly OwnGrant[] }) {
+  const queries = useQueryClient();
+  const end = useMutation({
+    mutationFn: (id: string) => post<object>('grant-end', { id }),
+    onSettled: () => queries.invalidateQueries({ queryKey: ['account'] }),
+  });
+  return (
+    <section className="stack" aria-labelledby="grants">
+      <h2 id="grants">Connected programs</h2>
+      {grants.length === 0 && <p className="soft">You have connected no program by its browser sign-in.</p>}
+      <ul className={table.lines}>
+        {grants.map((grant) => (
+          <li key={grant.id} className={table.line}>
+            <div className={table.main}>
+              <p className={styles.title}>
+                <bdi>{grant.name}</bdi>
+              </p>
+              <Facts grant={grant} />
+            </div>
+            <div className="row">
+              <button
+                type="button"
+                aria-label={`Disconnect ${grant.name}`}
+                disabled={end.isPending}
+                onClick={() => end.mutate(grant.id)}
+              >
+                Disconnect
+              </button>
+            </div>
+          </li>
+        ))}
+      </ul>
+      {end.isError && <ErrorNote error={end.error} />}
+    </section>
+  );
+}
+
+function Facts({ grant }: { grant: OwnGrant }) {
+  const { agentId, agentName, clientId, createdAt, lastUsedAt, expiresAt } = grant;
+  return (
+    <p className="soft">
+      acts as {agentId === null ? 'you' : <bdi>{agentName}</bdi>} · <code className="mono">{clientId}</code> ·
+      connected <Moment at={createdAt} /> · {lastUsedAt === null ? 'never used' : 'last used '}
+      {lastUsedAt !== null && <Moment at={lastUsedAt} />} · expires <Moment at={expiresAt} />
+    </p>
+  );
+}
