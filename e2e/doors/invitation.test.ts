@@ -122,6 +122,9 @@ describe('a colleague gets in', { skip: noBrowser }, () => {
     await decide(colleague, question);
     assertShort(journey);
     assert.equal(await colleague.authenticator.count(), 1);
+    // For Baton the colleague is at another machine: only the administrator's may read its metrics.
+    const metricsAt = async ({ page }: Visitor) => (await page.request.get(`${origin}/metrics`)).status();
+    assert.deepEqual([await metricsAt(administrator), await metricsAt(colleague)], [200, 403]);
     assert.deepEqual([...administrator.complaints, ...colleague.complaints], []);
   });
 
