@@ -16,12 +16,13 @@ import { type SilentProxy, silentProxy } from '@baton/testing/silent-proxy';
 
 const example = join(repository, 'examples', 'lease-guard');
 
-// The gateways in parallel; the tests of one share a clone and a silence, so they run one after another.
+// The gateways run in parallel; the tests of one gateway share a clone and a silent proxy, so they run one after
+// another.
 describe('gateways that check leases', { concurrency: 2 }, () => {
   let baton: RunningBaton;
   let folder: string;
   let agent: Participant;
-  /** May read every claim with its fencing token, and holds none. */
+  /** A principal that may read every claim with its fencing token, and holds none. */
   let reader: Participant;
   let tokenFile: string;
   const proxies: SilentProxy[] = [];

@@ -147,7 +147,7 @@ describe('third-party MCP clients', () => {
         const taken = await connected.call('work_next', { task: task.publicId });
         assert.match(taken, new RegExp(`You hold ${task.publicId}`));
         const [, lease = ''] = /Lease: ([\da-f-]{36})/.exec(taken) ?? [];
-        // Free objects, whose earlier schemas some models' clients could not pass on.
+        // Free-form objects: with the earlier schemas, some models' clients couldn't pass them on.
         const data = { files: ['a.ts'], counts: { done: 1 } };
         assert.match(
           await connected.call('work_checkpoint', { lease, note: 'half of it', data }),

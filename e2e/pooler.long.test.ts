@@ -59,7 +59,8 @@ describe('behind PgBouncer in transaction mode', { skip }, () => {
       CP_DATABASE_URL: pooler.url(cp, 'baton'),
       CP_DATABASE_NAMED_STATEMENTS: 'false',
       CP_DATABASE_LISTEN_URL: server.url(cp),
-      // Longer than the timeout of the stream's test: its events were announced without the pooler.
+      // Longer than the timeout of the stream's test, so its events must have been announced, over the connection that
+      // bypasses the pooler.
       CP_WS_POLL_INTERVAL_SECONDS: '60',
       IAM_TOKEN_TTL_SECONDS: '900',
     });
@@ -231,7 +232,7 @@ async function identityAfter(after: number): Promise<{ aggregates: string[]; seq
   }
 }
 
-/** Sorted after a task and a tenant that readers see. */
+/** The readers' positions once they have seen a new task and a new tenant. */
 async function places(): Promise<Places> {
   const { tasks, tenants } = await write(1);
   return eventually(undefined, 0, tasks, tenants);

@@ -9,7 +9,7 @@ import { type RunningBaton, startRunningBaton } from '@baton/testing/running-bat
 import { sdkExamples } from './generated/sdk-examples.ts';
 import { withExampleWorld } from './testing/sdk-example-world.ts';
 
-// A program on the SDK that continues while its dependencies stop, restart and change.
+// A program built on the SDK that keeps running while its dependencies stop, restart and change.
 
 let baton: RunningBaton;
 let again: ReturnType<typeof runBaton> | undefined;

@@ -20,7 +20,7 @@ export function unboundedInputs(endpoints: readonly Operation[]): string[] {
     return forms.flatMap(([where, form]) => {
       const { $defs = {}, ...schema } = z.toJSONSchema(form, { io: 'input', unrepresentable: 'any' });
       const definitions = Object.values($defs) as JsonSchema[];
-      // The schema of all parameters lists them; its own type has no information.
+      // Checks the schema that lists all parameters, and the named schemas that it refers to.
       const found = [schema as JsonSchema, ...definitions].flatMap((part) => unboundedIn(part, where));
       return [...new Set(found)].map((problem) => `${endpointName(endpoint)}: ${problem}`);
     });
@@ -46,7 +46,7 @@ function unboundedText({ maxLength, format, pattern }: JsonSchema, path: string)
   return isBounded ? [] : [`${path} is a text without maxLength`];
 }
 
-/** Whether only texts up to some length match: from start to end, without `*`, `+` and `{2,}`. */
+/** Whether only strings of limited length match: the pattern is anchored at both ends and has no `*`, `+` or `{2,}`. */
 function isFinite(pattern: string): boolean {
   const bare = pattern.replaceAll(/\\./g, 'x').replaceAll(/\[[^\]]*\]/g, 'x');
   return /^\^.*\$$/.test(pattern) && !/[*+]|\{\d+,\}/.test(bare);

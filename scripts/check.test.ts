@@ -93,7 +93,7 @@ const expected: [violation: string, line: RegExp][] = [
   ['unsorted imports', /planted-order\.ts:\d+:\d+ assist\/source\/organizeImports/],
 ];
 
-// A linter without the binary for types (decision 0011) can't find this one.
+// A linter without the type-checking binary (decision 0011) can't find this violation.
 if (existsSync(join(repository, 'node_modules/@oxlint-tsgolint', `${process.platform}-${process.arch}`)))
   expected.push(['a floating promise', /planted-floating\.ts:3:3: Promises must be awaited/]);
 

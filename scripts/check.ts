@@ -22,7 +22,7 @@ const knipIssues = 'files,dependencies,unlisted,unresolved,binaries,exports';
 
 interface Step {
   readonly name: string;
-  /** The problems found, as text for the person; empty if there are none. */
+  /** The problems found, as text for people; empty if there are none. */
   run(): Promise<string> | string;
 }
 

@@ -58,7 +58,7 @@ function changesOf(before: Place, after: Place, path = 'payload', depth = 0): st
   );
   if (further.length > 0)
     return [`${path} was ${kindsOf(old).join(' or ')}, and may be ${further.join(' or ')} now`];
-  // A recursive type is compared at its first level only: deeper levels are equal if that is.
+  // A recursive type is compared at its first level only: the deeper levels are equal if the first one is.
   if (depth >= depthMax) return [];
   return [
     ...fieldsOf(old).flatMap((name) => fieldChanges(name, old, young, path, depth)),

@@ -116,5 +116,7 @@ function partsOf(example: string) {
   return { method, path, query: new URLSearchParams(query), headers, body };
 }
 
-/** `"<taskId>"` is a placeholder of an id. */
+/**
+ * `"<taskId>"` is a placeholder for an id.
+ */
 const withIds = (body: string) => body.replaceAll(/"<\w+>"/g, '"018f0000-0000-7000-8000-000000000000"');

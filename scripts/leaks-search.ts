@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** A text that must not be found, in one of its possible spellings. */
+/** A text that must not be found: one of the possible spellings of a secret. */
 export interface Needle {
   readonly text: string;
   readonly spelling: string;
@@ -47,7 +47,7 @@ function base64Of(text: string): string[] {
   return [0, 1, 2].flatMap((before) => {
     const encoded = Buffer.concat([Buffer.alloc(before), Buffer.from(text)]).toString('base64');
     const end = encoded.length - (encoded.endsWith('==') ? 3 : encoded.endsWith('=') ? 2 : 0);
-    // The characters at both ends also hold bits of the bytes around.
+    // The characters at both ends also encode bits of the surrounding bytes.
     const inside = encoded.slice([0, 2, 3][before], end);
     return [inside, inside.replaceAll('+', '-').replaceAll('/', '_')];
   });

@@ -140,7 +140,8 @@ function placeAt(text: Buffer, at: number, file: string): string {
 }
 
 /**
- * The start of the line up to the secret; of every long word only the first characters, since it may be a secret too.
+ * The start of the line up to the secret; every long word is cut to its first characters, because it may be a secret
+ * too.
  */
 function startOf(text: Buffer, at: number): string {
   const start = text.lastIndexOf('\n', at) + 1;

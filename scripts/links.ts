@@ -85,7 +85,7 @@ function reasonOf(known: Known, path: string, anchor: string | undefined): strin
   return known.anchors(plain).has(anchor) ? undefined : `names no heading of ${plain}`;
 }
 
-/** A percent sign that encodes nothing is itself. */
+/** A percent sign that encodes nothing remains as it is. */
 function decoded(target: string): string {
   try {
     return decodeURI(target);

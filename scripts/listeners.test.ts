@@ -7,8 +7,9 @@ import { sourceFiles } from './sources.ts';
 const root = dirname(import.meta.dirname);
 
 /**
- * The one listener of Baton, tests of its parts, the fakes of other services' servers, and the server of the built documentation
- * site: a developer's tool on loopback for files that anybody may read, which must start without the packages of Baton.
+ * Files that may import the HTTP server: Baton's one listener, tests of its parts, fakes of other services' servers,
+ * and the server of the built documentation site, a developer's tool on loopback that serves public files and must
+ * start without Baton's packages.
  */
 const allowed = [
   'e2e/agents.test.ts',

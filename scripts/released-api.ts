@@ -40,7 +40,7 @@ export function brokenPromises(released: Surface, present: Surface, today: strin
 }
 
 const fieldsIn = (text: string) => text.split(' ').filter((field) => field !== '');
-/** Whether it is the body or a parameter (`query:limit`), which are in no other object. */
+/** Whether the field is the body or a parameter (`query:limit`), which are in no other object. */
 const isWhole = (field: string) => field === 'body' || /^(path|query|header):/.test(field);
 /** The object of a field, without the marks of its list or map: `a.b[].c` is in `a.b`, and `a` in `body`. */
 const parentOf = (field: string) => field.replace(/\.?[^.]*$/, '').replace(/[[\]{}]+$/, '') || 'body';

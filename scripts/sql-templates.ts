@@ -1,6 +1,6 @@
 /** A static statement in a source file: the text between the backticks after `sql` or `sql<Row>`. */
 export interface SqlTemplate {
-  /** With `$1`, `$2` … for the parameters, and the texts of parts that are known. */
+  /** The text, with `$1`, `$2` … for the parameters, and with the known parts inserted. */
   readonly text: string;
   /** From 1. */
   readonly line: number;
@@ -8,7 +8,7 @@ export interface SqlTemplate {
   readonly row: { readonly start: number; readonly end: number } | undefined;
 }
 
-/** The texts of a template, between its expressions. */
+/** The literal parts of a template, between its expressions. */
 interface Pieces {
   readonly texts: readonly string[];
   readonly expressions: readonly string[];
@@ -21,7 +21,7 @@ export interface SqlDeclaration {
   readonly name: string;
   readonly isExported: boolean;
   readonly templates: readonly SqlTemplate[];
-  /** Every name in it. */
+  /** Every name that occurs in it. */
   readonly names: ReadonlySet<string>;
 }
 
@@ -78,10 +78,10 @@ interface Found {
   readonly pieces: Pieces;
 }
 
-/** Comments to the end of the line, texts, words. */
+/** Line comments, strings, words. */
 const skippable = /\/\/[^\n]*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|[\w$]+/y;
 
-/** Scans TypeScript only to find the boundaries of texts, comments and templates. */
+/** Scans TypeScript only to find the boundaries of strings, comments and templates. */
 class Scanner {
   readonly #source: string;
   readonly #found = { statements: [] as Found[], parts: [] as Found[] };

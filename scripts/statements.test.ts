@@ -23,7 +23,7 @@ export const findBuilt = (): Statement<{ id: string }> => ({ text: 'select 1', v
 export const findIndirectly = () => findRight();
 `;
 
-/** Unnecessary lines of the list. */
+/** Lines of the list that aren't needed. */
 const needless = {
   'packages/kernel/src/http/idempotency.sql.ts: planted': '',
   'packages/kernel/src/planted-missing.sql.ts: findMissing': '',

@@ -56,7 +56,7 @@ export async function checkStatements(
   return { problems: [...problems, ...(await typeProblems(root))], compared };
 }
 
-/** Those that contain a statement, or refer to a declaration of their file that does. */
+/** The declarations that contain a statement, or refer to a declaration in their file that does. */
 function coveredNames(declarations: readonly SqlDeclaration[]): string[] {
   const covered = new Set(
     declarations.filter(({ templates }) => templates.length > 0).map(({ name }) => name),
@@ -136,14 +136,14 @@ const typesByOid: Readonly<Record<number, string>> = Object.fromEntries(
       ['boolean', [16]],
       // Whole numbers, floats, bigint and numeric.
       ['number', [20, 21, 23, 26, 700, 701, 1700]],
-      // Texts, names, uuid, timestamptz, and internal types without a form of their own.
+      // Text, names, uuid, timestamptz, and internal types without a form of their own.
       ['string', [18, 19, 25, 1042, 1043, 1184, 2205, 2950, 3220, 5069]],
       // json and jsonb: whatever was stored.
       ['any', [114, 3802]],
       ['Uint8Array', [17]],
       ['readonly boolean[]', [1000]],
       ['readonly number[]', [1005, 1007, 1021, 1022, 1231]],
-      // The driver leaves the elements of a bigint[] as texts.
+      // The driver leaves the elements of a bigint[] as strings.
       ['readonly string[]', [1002, 1009, 1015, 1016, 2951]],
       ['readonly any[]', [199, 3807]],
       // void, the result of a function without one.
@@ -162,7 +162,7 @@ function columnsOf(fields: readonly Field[]): Column[] {
 }
 
 /**
- * The types that compare a declared row with the given one; a problem is a text, which tsc prints as a member's type.
+ * The types that compare a declared row with the given one; a problem is a string, which tsc prints as a member's type.
  */
 const rowTypes = `
 type KeyOf<Row> = Row extends unknown ? keyof Row : never;

@@ -7,8 +7,8 @@ import type { Depth } from './test-order.ts';
 import { makeFolders } from './test-records.ts';
 
 /**
- * `npm test` searches only these databases for secrets: these tests call every endpoint. All databases take a tenth of
- * a run.
+ * `npm test` searches only the databases of these tests for secrets, because they call every endpoint. Searching all
+ * databases would take a tenth of the time of a run.
  */
 const searchedFiles = ['identity', 'coordination'].map(
   (service) => `packages/${service}/src/app/matrix.test.ts`,

@@ -12,7 +12,7 @@ export interface TestTotals {
   readonly failures: readonly string[];
   /** File and name of each test that did not run. */
   readonly skipped: readonly string[];
-  /** What each file took. */
+  /** The duration of each file. */
   readonly seconds: ReadonlyMap<string, number>;
   /** Every test that completed. */
   readonly tests: readonly TestRecord[];
@@ -45,14 +45,14 @@ export interface TestLimits {
 }
 
 /**
- * A file waits for a third of its time: for a timeout, a lock, a program that starts. With two files per core, all tests took
- * longer in November 2026.
+ * A file spends a third of its time waiting, for a timeout, a lock or a program that starts. With two files per core,
+ * all tests took longer in November 2026.
  */
 const filesPerCore = 1.5;
 /** The throw-away PostgreSQL takes 200 connections, and a test file up to a dozen. */
 const filesAtOnceMax = 16;
 
-/** Like `baton` loads it. */
+/** Loaded in the same way as by `baton`. */
 const fastStart = new URL('../bin/fast-start.mjs', import.meta.url).href;
 
 /** The time for an ended process's output to arrive. */
@@ -78,7 +78,7 @@ export const longLimits: TestLimits = {
 
 interface FileEnd {
   readonly tests: readonly TestEnd[];
-  /** What the file's process printed. */
+  /** The output of the file's process. */
   readonly output: string;
   /** The reason why the process itself failed, in addition to its tests. */
   readonly crash: string | undefined;
@@ -139,7 +139,7 @@ async function runGroup(
     '--disable-warning=ExperimentalWarning',
     `--import=${fastStart}`,
     `--import=${new URL('test-evidence.ts', import.meta.url).href}`,
-    // A twentieth of a test's processor time went into collecting young objects.
+    // Without these sizes, a twentieth of a test's processor time went into collecting young objects.
     '--min-semi-space-size=16',
     '--max-semi-space-size=64',
     `--test-timeout=${limits.testTimeoutMs}`,
@@ -171,7 +171,7 @@ function endsOf(
     tests.filter(({ result }) => result === 'suite').map(({ name, seconds }) => [name, seconds]),
   );
   const unended = isAlone ? undefined : files.find((file) => !suites.has(file));
-  // A failed test explains the exit code, which then needs no line, but not a file that never ended.
+  // If a test failed, it explains the exit code, which then needs no line. It doesn't explain a file that never ended.
   const isExplained = unended === undefined && tests.some(({ result }) => result === 'failed');
   const crash = tooLong ?? (isExplained ? undefined : ended);
   const crashed = unended ?? files.at(-1);

@@ -124,14 +124,16 @@ async function truthProblems(
   isWhole: boolean,
 ): Promise<string[]> {
   if (!isWhole && declared.length === 0) return [];
-  // Imported late, because it loads both services, and a run of one file must work while another is broken.
+  // Imported late, because it loads both services, and a run of one file must work even if another file is broken.
   const { checkTruth } = await import('./truth.ts');
   const problems = checkTruth(directories).filter((line) => isWhole || isAbout(line, declared));
   for (const problem of problems) console.log(`✘ truth: ${problem}`);
   return problems;
 }
 
-/** Whether a problem of the truth test, as `coordination POST /tasks not_found: …`, is about one of these paths. */
+/**
+ * Whether a problem of the truth test, such as `coordination POST /tasks not_found: …`, is about one of these paths.
+ */
 function isAbout(problem: string, paths: readonly string[]): boolean {
   const path = problem.split(' ')[2] ?? '';
   return paths.some((beginning) => path.startsWith(beginning));

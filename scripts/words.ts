@@ -26,7 +26,7 @@ const scopes: Readonly<Record<string, 'everything' | 'without tests' | 'nothing'
   'packages/identity/migrations/': 'nothing',
   // Backlogs of other trackers, which tests import.
   'packages/cli/src/import/testing/': 'nothing',
-  // They hold the words.
+  // These files contain the rejected words.
   'scripts/words': 'nothing',
 };
 

@@ -6,7 +6,7 @@ export class Deliveries {
   readonly tenantId: string;
   /** The filter of the consumer. */
   readonly wants: (event: Pick<StoredEvent, 'type'>) => boolean;
-  /** Whether its source promises the order of the journal. */
+  /** Whether its source guarantees the journal's order. */
   readonly isOrdered: boolean;
   /** In the order of their first arrival. */
   readonly ids: string[] = [];

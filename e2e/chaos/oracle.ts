@@ -11,7 +11,7 @@ export interface Writing {
   readonly unknown: (readonly string[])[];
   /** Successful commands: the event that each must have written, exactly once. */
   readonly answered: { readonly type: string; readonly entityId: string }[];
-  /** Commands without a response, with the same event. */
+  /** Commands without a response, with the event that each would have written. */
   readonly unanswered: { readonly type: string; readonly entityId: string }[];
 }
 
@@ -52,7 +52,7 @@ function isSubsequence(ids: readonly string[], expected: readonly string[]): boo
   return true;
 }
 
-/** Whether the journal contains the confirmed events of the writers, and no rolled back ones. */
+/** Whether the journal contains the confirmed events of the writers, and none of the rolled-back ones. */
 export function checkJournal(stored: readonly StoredEvent[], writing: Writing): string[] {
   const ids = new Set(stored.map(({ id }) => id));
   const lost = [...writing.committed].filter((id) => !ids.has(id));

@@ -8,7 +8,7 @@ import type { Writing } from './oracle.ts';
 export interface Writer extends ApiCaller {
   readonly tenantId: string;
   readonly writing: Writing;
-  /** Whether to write on. */
+  /** Whether to continue writing. */
   isWriting(): boolean;
   /** Reports an unexpected response. */
   fault(what: string): void;
@@ -18,7 +18,7 @@ const upTo = (ms: number) => Math.random() * ms;
 /** The time for which a command is retried before it counts as unanswered. */
 const commandMsMax = 60_000;
 
-/** Sends a command with one key until any process responds. */
+/** Sends a command, always with the same key, until some process responds. */
 async function command(writer: Writer, method: string, path: string, body: unknown, ifMatch?: string) {
   const headers = {
     'idempotency-key': randomUUID(),
@@ -111,7 +111,7 @@ const said = ({ status, body }: ApiAnswer) => `${status} ${body?.error?.code ?? 
 
 /**
  * Moves events that every consumer of the service has confirmed to the archive, while they are read.
- * @param isPruned whether the archive is emptied too
+ * @param isPruned whether the archive is pruned as well
  */
 export async function archiveAgainAndAgain(writer: Writer, isPruned: boolean): Promise<void> {
   while (writer.isWriting()) {
@@ -136,7 +136,7 @@ export interface SlowWriting {
   readonly openMs: number;
   /** The probability of a rollback. */
   readonly takesBack: number;
-  /** The switch of the checker's own tests: called with each event when it is written, not when it is committed. */
+  /** A switch for the checker's own tests: called with each event when it is written, not when it is committed. */
   publishes?(ids: readonly string[]): void;
 }
 

@@ -24,8 +24,8 @@ describe('the board, saved views and the palette', { skip: noBrowser }, () => {
     await untilTrue(async () => (await statusOf(task)) === status, `${task.publicId} does not get ${status}`);
   }
   /**
-   * Drags in steps, because the browser starts a drag after some pixels. It retries until the page shows `seen`: a drag
-   * can miss its card, or a column can move meanwhile.
+   * Drags in steps, because the browser starts a drag only after some pixels. It retries until the page shows `seen`: a
+   * drag can miss its card, or a column can move during the drag.
    */
   async function drag(page: Page, task: Task, name: string, seen: Locator) {
     // The contents of columns determine their widths.

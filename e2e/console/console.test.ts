@@ -37,7 +37,7 @@ describe('the console', { skip: noBrowser }, () => {
     const stored = await page.evaluate(
       'JSON.stringify([Object.keys({ ...localStorage, ...sessionStorage }), document.cookie])',
     );
-    // Only the page's key, which is useless without the cookie, and scroll positions.
+    // Only the page's key, which is useless without the cookie, and scroll positions are stored.
     assert.match(String(stored), /^\[\["baton\.console-key"(,"tsr-scroll-restoration-[\w-]*")?\],""\]$/);
     const [cookie] = await page.context().cookies();
     assert.deepEqual([cookie?.httpOnly, cookie?.sameSite, cookie?.path], [true, 'Strict', '/console']);

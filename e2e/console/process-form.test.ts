@@ -152,7 +152,7 @@ describe('the form of a process step', { skip: noBrowser }, () => {
       [],
     );
 
-    // From the task to its process, and back from the completed step.
+    // Follows the links from the task to its process, and back from the completed step.
     await operator.page.reload();
     await operator.page.getByRole('link', { name: 'P-1' }).click();
     await operator.page.getByRole('heading', { name: 'P-1' }).waitFor();

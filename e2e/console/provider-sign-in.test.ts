@@ -204,7 +204,7 @@ describe('signing in to the console through an identity provider', { skip: noBro
     const first = new URL(await stoppedCallback(mine.page, 'ada'));
     const theirs = await begin('corporate');
     const second = new URL(await stoppedCallback(theirs.page, 'bob'));
-    // Another person's code with one's own state: the provider rejects it because of PKCE.
+    // This browser's own state with another person's code: the provider rejects it because of PKCE.
     first.searchParams.set('code', second.searchParams.get('code') as string);
     await mine.page.goto(first.href);
     await problem(mine.page, 'provider_refused');

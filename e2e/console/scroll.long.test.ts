@@ -33,7 +33,7 @@ describe('the list of 10,000 tasks', { skip: noBrowser }, () => {
     const { page, complaints } = await world.signedIn();
     await page.getByRole('link', { name: 'Task 10000' }).waitFor();
     await readToTheEnd(page);
-    // The baseline: the same page while idle. Other programs may use the CPU.
+    // The baseline: the same page while idle, because other programs may use the CPU.
     const rounds: { readonly idle: Frames; readonly scrolling: Frames }[] = [];
     for (let round = 0; round < roundsMax; round += 1) {
       const idle = await framesDuring(page, () => page.waitForTimeout(2_000));
@@ -78,7 +78,7 @@ describe('the list of 10,000 tasks', { skip: noBrowser }, () => {
 
 interface Frames {
   readonly count: number;
-  /** The share of frames within `frameMsMax` of the previous one. */
+  /** The fraction of frames that follow the previous one within `frameMsMax`. */
   readonly inTime: number;
   readonly longestMs: number;
   readonly rowsMost: number;

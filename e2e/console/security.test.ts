@@ -17,7 +17,8 @@ import { type RunningConsole, startConsole } from '../testing/console.ts';
 import { linksOf, pagesOfConsole, settled } from '../testing/console-pages.ts';
 import { type HostileWorld, mark, writeHostileTexts } from '../testing/hostile-texts.ts';
 
-// The protection of the console's users, on every page. sign-in.test.ts has bodies and origins that no browser sends.
+// The protection of the console's users, on every page. sign-in.test.ts covers bodies and origins that no browser
+// sends.
 
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
@@ -136,7 +137,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
         const kept = await whatIsKept(page);
         for (const secret of secrets)
           assert.ok(!kept.includes(secret), `${path} keeps a secret: ${kept.slice(0, 500)}`);
-        // Any token, of anybody.
+        // Any token, regardless of its owner.
         assert.doesNotMatch(kept, /eyJ[\w-]{10,}\.|bat_[\w-]{10,}/, path);
       }
       assert.ok(secrets.size >= 5, 'the access token and the cookie were seen');
@@ -186,7 +187,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
         [],
         origin,
       );
-      // It cannot embed a page of the console either.
+      // The other origin can't embed a page of the console either.
       await other.evaluate(`new Promise((done) => {
         const frame = { src: ${JSON.stringify(world.url)}, onload: () => done() };
         document.body.append(Object.assign(document.createElement('iframe'), frame));
@@ -254,7 +255,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
         await ask('sign-out', stolen, rivalsKey, { everywhere: 'yes' });
         await page.reload();
         await isSignedIn();
-        // One for a longer path, which the browser sends first, and one that replaces the original.
+        // A cookie for a longer path, which the browser sends first, and one that replaces the original.
         await visit(page, `${rivalsCookie}; Path=/console/token`);
         await page.reload();
         await isSignedIn();
@@ -264,7 +265,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
         await visit(page, `${rivalsCookie}; Path=/console`);
         await page.reload();
         await page.getByRole('heading', { name: 'Sign in to Baton' }).waitFor();
-        // Without a session, it doesn't sign the user in either.
+        // In a browser without a session, the planted cookie doesn't sign the user in.
         const fresh = await openPage(world.browser);
         await visit(fresh.page, `${rivalsCookie}; Path=/console`);
         await fresh.page.goto(world.url);
@@ -311,7 +312,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
     const task = await world.baton.tasks.create({ title: 'Written as somebody' });
     const { page, complaints } = await world.signedIn(`/tasks/${task.publicId}`);
     await page.getByPlaceholder('Add a comment …').fill('As the administrator');
-    // Like a sign-in through a provider: no page of the console notifies the others.
+    // As with a sign-in through a provider, no page of the console notifies the others.
     const address = `${world.url}/console/sign-in`;
     const key = String(await page.evaluate("localStorage.getItem('baton.console-key')"));
     const headers = { 'baton-console-key': key };
@@ -358,7 +359,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
       const { page } = await openPage(browser);
       const answer = await page.goto(`http://rebound.example:${port}/`);
       assert.equal(answer?.status(), 421);
-      // Its page may not send any request.
+      // The page at that address can't send any request.
       const sent = page.evaluate("fetch('/console/token', { method: 'POST', body: '{}' })");
       await assert.rejects(sent, /Failed to fetch/);
     } finally {
@@ -428,7 +429,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
   }
 });
 
-/** Without it the page would show no user input. */
+/** Enters the admin secret; without it, the page would show no user input. */
 async function enterAdminSecret(page: Page, secret: string): Promise<void> {
   const field = page.getByLabel('Admin secret');
   await field.fill(secret);

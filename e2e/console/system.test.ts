@@ -111,7 +111,7 @@ describe('the system page', { skip: noBrowser }, () => {
         document.dispatchEvent(new Event('visibilitychange'));`);
     };
     for (const round of ['first', 'second']) {
-      // The page does not repeat a pending request: a slow response would leave a request out.
+      // The page skips a poll while a request is pending, so a slow response would leave too few requests.
       await untilTrue(() => !isLoading(page), 'it goes on loading');
       asked.inSight = 0;
       await page.clock.runFor(6_000);

@@ -53,7 +53,7 @@ export function processOptions(folder: string) {
   return { ...account, cwd: folder, env: { PATH: process.env.PATH, LC_ALL: 'C.UTF-8' } };
 }
 
-/** A folder in which such a program may write. */
+/** Creates a folder in which such a program may write. */
 export function makeFolder(folder: string): void {
   mkdirSync(folder, { mode: 0o700 });
   const { uid, gid } = processOptions(folder);

@@ -12,7 +12,7 @@ export interface Page {
   readonly titleAnchor: string;
   /** The first sentence; empty if the page begins with another element. */
   readonly description: string;
-  /** What follows the title. */
+  /** The text after the title. */
   readonly body: string;
 }
 

@@ -9,7 +9,7 @@ type Entry = string | { readonly file: string; readonly label: string };
 export interface Section {
   readonly label: string;
   readonly entries: readonly (Entry | Section)[];
-  /** Whether the section is closed until its reader opens it or a page of it. */
+  /** Whether the section is collapsed until a reader opens it or one of its pages. */
   readonly collapsed?: boolean;
 }
 

@@ -42,7 +42,7 @@ function fileOf(root: string, from: string, specifier: string): string | undefin
 /** The entries and all their direct and indirect imports, as sorted paths inside `root`. */
 export function reachableFrom(root: string, entries: readonly string[]): string[] {
   const found = new Set(entries);
-  // Iterating over a set includes elements that are added meanwhile.
+  // Iterating over a set includes elements that are added during the iteration.
   for (const file of found)
     for (const { text } of specifiersOf(file, readFileSync(join(root, file), 'utf8'))) {
       const target = fileOf(root, file, text);

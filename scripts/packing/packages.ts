@@ -110,8 +110,8 @@ export function packSdk(root: string): Packed {
  */
 const productName = '@baton/baton';
 /**
- * The oldest Node that all dependencies declare. A checkout works with Node 20 and up, because none of them runs there
- * before Node 24 is installed.
+ * The oldest Node version that all dependencies support. A checkout works with Node 20 and up, because it installs Node
+ * 24 before any of them runs.
  */
 export const oldestNode = '22.12.0';
 

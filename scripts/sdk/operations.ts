@@ -113,7 +113,9 @@ function parameterOf(document: ApiDocument, one: ApiParameter | { readonly $ref:
   return found;
 }
 
-/** `/api/v1/task-types/{id}:deprecate` is of the group `taskTypes`. */
+/**
+ * `/api/v1/task-types/{id}:deprecate` belongs to the group `taskTypes`.
+ */
 function groupOf(path: string): string {
   const [first = ''] = path
     .replace(/^\/(api\/v\d+|scim\/v\d+)\//, '/')
@@ -127,7 +129,7 @@ function camel(text: string): string {
   return text.replaceAll(/[-_.]+(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** Names that the rule below would make long or unclear. */
+/** Names for operations whose names would be long or unclear by the rule below. */
 const namesOf: Readonly<Record<string, string>> = {
   claimNextTasks: 'claimNext',
   reclaimTask: 'reclaim',

@@ -35,7 +35,7 @@ export function findProse(file: string, text: string): Prose[] {
   return form === undefined ? [] : matchesIn(text, 0, form).map(blankInserts);
 }
 
-/** Fenced code is blanked first. A quotation may span several lines, but not paragraphs. */
+/** Fenced code is blanked first. A quotation may span several lines, but not several paragraphs. */
 function paragraphsOf(text: string): Prose[] {
   const prose = text.replace(/^( *)(```+|~~~+)[^]*?^ *\2[`~]* *$/gm, blank);
   return matchesIn(prose, 0, /(?:^.*\S.*(?:\n|$))+/gm).map(blankInserts);
@@ -121,5 +121,5 @@ function blankQuotations({ start, text }: Prose): Prose {
   return { start, text: isString ? `"${blanked}"` : blanked };
 }
 
-/** Keeps the breaks of lines. */
+/** Keeps the line breaks. */
 const blank = (text: string) => text.replace(/[^\n]/g, ' ');

@@ -49,7 +49,7 @@ export async function asCaller<Value>(
   } catch (error) {
     // The result may not be available again: a new token is shown only once.
     if (error instanceof FilterFailure && hasWritten)
-      output.progress(`The command was carried out. Its result: ${JSON.stringify(error.value)}\n`);
+      output.progress(`The command was executed. Its result: ${JSON.stringify(error.value)}\n`);
     throw error;
   }
 }

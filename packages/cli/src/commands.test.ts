@@ -379,7 +379,7 @@ test('a token is issued, signs in, and is revoked', async () => {
     { id: string },
   ];
   const { tenantId, issuer } = baton.connection;
-  // A human gets a token only soon after a sign-in.
+  // A person can get a token only shortly after signing in.
   await baton.admin.identity.principals.recordAuthenticationContext(tenantId, principal, { issuer });
   const create = ['token', 'create', principal, 'from the test', '--days', '1', '--json'];
   const { token, credential } = JSON.parse(await done(create)) as {
@@ -560,7 +560,7 @@ test('if the services run separately, the message names the command that serves 
   });
   coordination.close();
   assert.equal(code, 1);
-  assert.match(text, /serves no console: where the services run apart, npx baton console serve does/);
+  assert.match(text, /serves no console: if the services run separately, npx baton console serve serves it/);
 });
 
 test('errors without a sign-in and for a missing task', async () => {

@@ -18,7 +18,7 @@ export class OutputClosed extends Error {
   override readonly name = 'OutputClosed';
 }
 
-/** Starts a text that replaces the last line on a terminal. */
+/** Clears the last line on a terminal, so that the text after it replaces that line. */
 export const clearLine = '\r\x1b[2K';
 
 /**

@@ -88,7 +88,7 @@ export function buildProgram(context: CommandContext): Command {
   for (const command of descendants(program)) command.exitOverride().copyInheritedSettings(program);
   return program.addHelpText(
     'after',
-    `\n${invocation()} COMMAND --help describes a command, for example ${invocation()} task --help. All but the programs that serve accept --json and --jq. Common options may precede the command.\nExit codes: 0 done, 1 failed, 2 usage error, 4 not signed in.`,
+    `\n${invocation()} COMMAND --help describes a command, for example ${invocation()} task --help. All commands except long-running ones accept --json and --jq. Common options may precede the command.\nExit codes: 0 done, 1 failed, 2 usage error, 4 not signed in.`,
   );
 }
 

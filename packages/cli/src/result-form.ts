@@ -14,7 +14,7 @@ import { namesIn, type ShowOptions } from './show.ts';
 export interface ResultForm {
   /** Operations of the API whose response it prints; those of identity begin with `identity.`. */
   readonly operations: readonly string[];
-  /** Fields that the command adds, or all of them. */
+  /** The fields that the command adds to the response, or all its fields if there is no operation. */
   readonly names: readonly string[];
 }
 

@@ -30,7 +30,7 @@ const idleMs = 200;
 
 /**
  * Runs an agent's program: opens a session, then does one task after another.
- * @returns undefined when no work remains or the session was lost; a `StalledWriter` if the agent was killed
+ * @returns undefined if no work remains or the session was lost; a `StalledWriter` if the agent was killed
  */
 export async function runAgent(
   participant: Participant,
@@ -72,7 +72,7 @@ export async function runAgent(
   return { baton, claim: held, runId };
 }
 
-/** The work on one task. If the lease is lost meanwhile, another agent does it. */
+/** The work on one task. If the lease is lost during the work, another agent does the task. */
 async function doTask(
   lease: Lease,
   program: AgentProgram,
@@ -114,7 +114,10 @@ async function recordProgress(lease: Lease, baton: BatonClient, tally: Tally): P
   }
 }
 
-/** Reports success and is killed before the response, so that only the service knows whether it succeeded. */
+/**
+ * Reports success and is killed before the response arrives, so that only the service knows whether the report
+ * succeeded.
+ */
 async function succeedWithoutAnswer(lease: Lease, program: AgentProgram): Promise<void> {
   setTimeout(() => program.kill(), Math.random() * 3);
   await lease.succeed({}, { signal: program.killed }).catch(() => undefined);

@@ -24,7 +24,7 @@ export interface PlannedRelation {
 export interface BacklogPlan {
   readonly tasks: readonly PlannedTask[];
   readonly relations: readonly PlannedRelation[];
-  /** The number of skipped relations by reason, and the same as text. */
+  /** The number of skipped relations by reason, and the same as a string. */
   readonly dropped: object;
   readonly droppedLines: readonly string[];
 }

@@ -97,7 +97,7 @@ async function archive(baton: BatonClient, workspaceId: string): Promise<void> {
   await baton.workspaces.archive(workspaceId);
 }
 
-/** Another caller may have ended it meanwhile. */
+/** Another caller may have ended it in the meantime. */
 function ignoreConflict(error: unknown): void {
   if (!(error instanceof BatonError) || error.status !== 409) throw error;
 }

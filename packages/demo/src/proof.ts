@@ -6,13 +6,13 @@ export interface ProofInput {
   readonly events: readonly ToldEvent[];
   /** The tasks that the agents had to do. */
   readonly openTaskIds: ReadonlySet<string>;
-  /** The dependencies that were imported: `taskId` waits for `blockerId`. */
-  /** The open tasks of the type with its own statuses, those that need a debugger, and those with a gate. */
+  /** The open tasks whose type has its own statuses, those that need a debugger, and those with a gate. */
   readonly featureIds: ReadonlySet<string>;
   readonly bugIds: ReadonlySet<string>;
   readonly gatedIds: ReadonlySet<string>;
   readonly debuggerIds: ReadonlySet<string>;
   readonly reviewerId: string;
+  /** The dependencies that were imported: `taskId` waits for `blockerId`. */
   readonly waits: readonly { readonly taskId: string; readonly blockerId: string }[];
 }
 

@@ -48,7 +48,9 @@ export function canDebug(agentIndex: number): boolean {
 
 /** The objects of one demo for these tasks. */
 export interface Specialties {
-  /** The version of the feature type. Tasks refer to it by id, because another demo may deprecate it meanwhile. */
+  /**
+   * The version of the feature type. Tasks refer to it by id, because another demo may deprecate it in the meantime.
+   */
   readonly featureTypeId: string;
   readonly debuggerRoleId: string;
 }

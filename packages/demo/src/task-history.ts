@@ -33,7 +33,7 @@ export interface TaskHistory {
   /** Runs that succeeded and completed the task. */
   readonly successes: Moment[];
   readonly completions: Moment[];
-  /** Its consecutive statuses, from claim and completion events. */
+  /** The task's consecutive statuses, from claim and completion events. */
   readonly statuses: string[];
   readonly gates: Gate[];
   /** The numbers of the checkpoints of each run. */

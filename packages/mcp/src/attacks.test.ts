@@ -71,7 +71,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-// In sequence: they take any task.
+// These tests run in sequence, because they take any task.
 test('clients that race over HTTP get different tasks, one token or several', async () => {
   const people = await Promise.all([baton.participant(), baton.participant()]);
   await Promise.all(Array.from({ length: 6 }, () => baton.admin.tasks.create({ title: 'race' })));
@@ -85,7 +85,7 @@ test('clients that race over HTTP get different tasks, one token or several', as
   await Promise.all(clients.map((mcp) => mcp.close()));
 });
 
-// Each has its own agent and tasks, so they run in parallel: most of the time they wait.
+// Each test has its own agent and tasks. They run in parallel, because most of the time they wait.
 describe('attacks', { concurrency: 8 }, () => {
   for (const [what, server] of Object.entries({
     'the server itself': ['packages/mcp/src/main.ts'],

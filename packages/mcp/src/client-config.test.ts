@@ -117,5 +117,5 @@ test('a client that is not known is refused with the names of those that are', a
   );
   const { code, stderr } = refused as { code: number; stderr: string };
   assert.equal(code, 2);
-  assert.match(stderr, /^--config is one of claude-code, .*; got emacs\.$/m);
+  assert.match(stderr, /^--config must be one of claude-code, .*; got emacs\.$/m);
 });

@@ -11,9 +11,9 @@ const joined =
   '[[\\p{L}\\p{M}]--[\\p{sc=Latin}\\p{sc=Greek}\\p{sc=Cyrillic}\\p{Default_Ignorable_Code_Point}]]';
 
 /**
- * Invisible characters. They can hide instructions in text that appears empty, and they can hide the
- * envelope's name. Line ends and tabs remain. Persian, Hindi and emoji need a joiner, emoji and keycaps a variation
- * selector: single ones remain in these places, since more of them, or others, could encode words.
+ * Invisible characters. They can hide instructions in text that appears empty, and they can hide the envelope's name.
+ * Line ends and tabs remain. Persian, Hindi and emoji need a joiner, emoji and keycaps a variation selector: a single
+ * one remains in these places, because several in a row, or any elsewhere, could encode words.
  */
 const invisible = new RegExp(
   [
@@ -36,7 +36,7 @@ export function seen(text: string): string {
 }
 
 /**
- * Puts text of other authors into an envelope that marks it as such. The text can't contain the envelope's end: the
+ * Puts text by other authors into an envelope that marks it as such. The text can't contain the envelope's end: the
  * envelope's name is removed from it, and the envelope is delimited by a random token.
  * @param what a description of the text in our own words
  */

@@ -38,7 +38,7 @@ export class Pace {
       }
       return this.#deliver(message);
     }
-    // It gets its response when the client disconnects.
+    // This request gets its response when the client disconnects.
     if (message.method === 'subscriptions/listen') return this.#deliver(message);
     // Requests are counted by id: a repeated id would not count.
     if (this.#underWay.has(message.id) || this.#waiting.has(message.id))

@@ -36,10 +36,10 @@ export function canFollow({ mcpReq: { envelope } }: ServerContext): boolean {
 }
 
 /**
- * Handles `tasks/get`, `tasks/update` and `tasks/cancel` of clients with protocol version 2026-07-28, the only one with
- * the extension.
- * @param listed a cancel is rejected if only tools that read are listed, and that of a run if neither `work` nor
- * `admin` is, the toolsets that end runs
+ * Handles `tasks/get`, `tasks/update` and `tasks/cancel` of clients with protocol version 2026-07-28, the only one
+ * with the extension.
+ * @param listed a cancel is rejected if only tools that read are listed. To cancel a run, `work` or `admin`, the
+ * toolsets that end runs, must be listed
  */
 export function addProtocolTasks({ server }: McpServer, baton: BatonClient, listed: Listed): void {
   server.registerCapabilities({ extensions: { [extension]: {} } });
@@ -87,7 +87,7 @@ export async function createdTask(
     return { resultType: 'task', content, ...(await protocolTask(baton, followed)) };
   } catch (error) {
     if (!(error instanceof BatonError)) throw error;
-    // It was started nevertheless; the text contains its id.
+    // The operation was started nevertheless; the text contains its id.
     return { content };
   }
 }

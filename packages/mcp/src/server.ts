@@ -25,7 +25,7 @@ export interface ServerOptions {
   readonly skills: SkillsExtension;
   /** Whether the client can be notified of changed resources. */
   readonly canListen: boolean;
-  /** Whether it uses protocol version 2026-07-28, which has the tasks extension. */
+  /** Whether the client uses protocol version 2026-07-28, which has the tasks extension. */
   readonly isModern: boolean;
 }
 

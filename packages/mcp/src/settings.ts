@@ -50,7 +50,7 @@ export function readClientConfig(
   const { config, toolsets, 'read-only': isReadOnly, 'lease-seconds': leaseSeconds } = wordsOf(args);
   if (config === undefined) return undefined;
   if (!clientNames.includes(config as ClientName))
-    throw new SettingsError(`--config is one of ${clientNames.join(', ')}; got ${config}.`, 2);
+    throw new SettingsError(`--config must be one of ${clientNames.join(', ')}; got ${config}.`, 2);
   toolsetsOf(toolsets);
   readLeaseSeconds(leaseSeconds);
   const kept = [

@@ -35,7 +35,7 @@ async function until(what: string, isSo: () => Promise<boolean>): Promise<void> 
   }
 }
 
-// Each has its own agent and tasks, so they run in parallel: most of the time they wait.
+// Each test has its own agent and tasks. They run in parallel, because most of the time they wait.
 describe('a server over standard input and output', { concurrency: 4 }, () => {
   test('an agent takes a task, saves a step, publishes a result and finishes', async () => {
     const agent = await baton.participant();

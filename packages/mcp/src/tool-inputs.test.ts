@@ -32,7 +32,7 @@ interface Schema {
   readonly items?: Schema;
 }
 
-/** The members of a schema, at any depth, outside of that. */
+/** The members of a schema, at any depth, that aren't among those. */
 function unportableIn(schema: Schema, path: string): string[] {
   const { type, properties = {}, items } = schema;
   const names = Object.keys(schema).filter((name) => !portable.includes(name));

@@ -176,7 +176,7 @@ function chooseSecrets(settings: PlatformSettings, made: Secrets): Secrets {
 }
 
 function warnOfShortSecrets(settings: PlatformSettings, say: BatonOptions['say']): void {
-  // Other machines may also send them through a proxy, regardless of HOST.
+  // Other machines may also send these secrets through a proxy, regardless of HOST.
   const host = settings.BATON_MANAGEMENT_NETWORKS === undefined ? settings.HOST : '';
   for (const setting of ['IAM_BOOTSTRAP_TOKEN', 'CP_BOOTSTRAP_TOKEN'] as const) {
     const warning = shortSecretWarning(setting, settings[setting], host);
@@ -265,7 +265,7 @@ function reportDatabases({ cluster }: Databases, say: (line: string) => void): v
 }
 
 async function stop({ home, router, databases, services, mcp, demo }: Parts): Promise<void> {
-  // These release their claims through the port, which must still be open.
+  // The MCP endpoint and the demo release their claims through the port, which must still be open.
   await waitAtMost(partWaitMs, Promise.all([mcp?.close(), demo?.close()]));
   await router?.drain(drainWaitMs);
   if (services !== undefined) {

@@ -9,7 +9,7 @@ import { privateFolder } from './testing/private-folder.ts';
 const folder = privateFolder();
 after(() => folder.remove());
 
-/** The providers with the secrets of a file with these lines. */
+/** The identity providers, with the secrets from a file with these lines. */
 function providersOf(...lines: string[]) {
   const file = join(folder.path, 'secrets');
   writeFileSync(file, lines.join('\n'), { mode: 0o600 });

@@ -84,7 +84,7 @@ export async function migrateDatabases({ iamDatabaseUrl, cpDatabaseUrl }: Databa
     migrateOne('identity', 'IAM_DATABASE_URL', iamDatabaseUrl),
     migrateOne('coordination', 'CP_DATABASE_URL', cpDatabaseUrl),
   ] as const;
-  // If one fails, the caller stops the server, but not before the other one has finished.
+  // If one migration fails, the caller stops the server, but only after the other one has finished.
   await Promise.allSettled(migrating);
   const [identity, coordination] = await Promise.all(migrating);
   const count = identity.applied.length + coordination.applied.length;

@@ -62,7 +62,7 @@ test('the folder of the secrets is private, even if it was open before', () => {
     openHome(folder.path).release();
     assert.equal(statSync(secrets).mode & 0o7777, 0o700);
   }
-  // Like a running database server: in a home that it can traverse.
+  // As for a running database server: the home itself can be traversed.
   writePrivateFile(join(secrets, 'key'), 'x');
   chmodSync(folder.path, 0o755);
   if (process.getuid?.() === 0)
@@ -99,7 +99,7 @@ test('the lock of a killed Baton is taken over', async () => {
 
 test('of several concurrent starts on a home whose Baton was killed, exactly one gets the lock', async () => {
   await runOpener("process.kill(process.pid, 'SIGKILL');");
-  // Each holds the lock until all have printed, because they may start far apart on a busy machine.
+  // Each process holds the lock until all have printed, because they may start far apart on a busy machine.
   const openers = Array.from({ length: 8 }, () => spawnOpener('process.stdin.resume();'));
   const answers = await Promise.all(
     openers.map(async ({ stdout }) => String((await once(stdout, 'data'))[0])),

@@ -57,7 +57,7 @@ export function lockFolder(directory: string): { isNew: boolean; release: () => 
   const { release } = lockHome(directory);
   try {
     refuseOtherUsersBaton(directory);
-    // Only with the lock, because the server of a running Baton needs the current permissions.
+    // Only while holding the lock, because the server of a running Baton needs the current permissions.
     if (!isNew) closeToOthers(directory);
     return { isNew, release };
   } catch (error) {

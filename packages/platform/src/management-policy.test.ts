@@ -34,7 +34,7 @@ test('another machine can use neither /metrics nor administrator secrets, in any
     '/METRICS',
     '/metrics;a',
     'http://baton.example/metrics',
-    // HTTP parsers accept it, and routers compare everything after the first character.
+    // HTTP parsers accept these forms, and routers compare everything after the first character.
     '*metrics',
     '*api/v1/bootstrap',
     '/api/v1/bootstrap',

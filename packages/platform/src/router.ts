@@ -43,7 +43,7 @@ const drainPollMs = 20;
 /**
  * Listens on the port before any slow step, and responds with 503 until the services run.
  * @param policy rejects requests before any service: 421 for a wrong Host, 403 for a wrong Origin
- * @param management rejects operator requests of other addresses with 403; without it, the secret is sufficient
+ * @param management rejects operator requests from other addresses with 403; without it, the secret is sufficient
  * @throws StartError if it can't listen on the port or the address
  */
 export async function openRouter(

@@ -23,7 +23,7 @@ for (const stream of [process.stdout, process.stderr]) stream.on('error', () => 
 const stopping = new AbortController();
 let stoppedAt = 0;
 
-/** Resolves with the exit code when Baton is to stop. */
+/** Resolves with the exit code when Baton should stop. */
 const end = Promise.withResolvers<number>();
 
 function onSignal(): void {

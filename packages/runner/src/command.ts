@@ -14,7 +14,7 @@ export interface CommandOptions {
   readonly input: string;
   /** The id is also in the environment, which identifies a process that has left the group. */
   readonly runId: string;
-  /** How long it may run without a sign of life from the runner. */
+  /** How long the command may run without a sign of life from the runner. */
   readonly leftMs: number;
   /** The file for the command's output, with both streams in the order of arrival. */
   readonly outputFile: string;
@@ -45,7 +45,7 @@ const outputMsMax = 5_000;
  * end of descriptor 3 is closed, or when the number of seconds that it last read there has passed without a new one.
  * Therefore no command outlives its runner, even after SIGKILL, or its lease, even after SIGSTOP of the runner. The
  * command's own processes don't outlive the run either. `sleep` inherits that SIGTERM is ignored, because the group
- * gets one first.
+ * receives a SIGTERM first.
  */
 const wrapper = `read -r go <&3 || exit 125
 ( trap '' TERM INT HUP QUIT USR1 USR2
@@ -239,7 +239,7 @@ class OutputFile {
     closeSync(this.#file);
   }
 
-  /** The file system may write only a part, and report the reason with the next one. */
+  /** The file system may write only a part of the data, and report the reason only at the next write. */
   #write(chunk: Buffer): void {
     for (let rest = chunk; rest.length > 0; ) rest = rest.subarray(writeSync(this.#file, rest));
   }

@@ -5,7 +5,7 @@ export interface MarkedLine {
   readonly text: string;
   /** Whether the line begins with the mark. */
   readonly isAtStart: boolean;
-  /** Whether it exceeds the maximum length of a line for the runner; `text` is empty then. */
+  /** Whether the line exceeds the maximum length of a line for the runner; `text` is empty then. */
   readonly isTooLong: boolean;
 }
 
@@ -14,13 +14,13 @@ const lineEnd = 10;
 
 /**
  * Finds the marked lines in the parts of one stream. A random mark also counts after other text: otherwise, a command
- * that prints text of other authors without a line end could lose its next approval request. The fixed mark, which is
+ * that prints text by other authors without a line end could lose its next approval request. The fixed mark, which is
  * publicly known, counts only at the beginning of a line.
  */
 export class MarkedLines {
   readonly #start: Buffer;
   #rest: Buffer = Buffer.alloc(0);
-  /** Whether the beginning of the rest's line is missing because it was too long to buffer. */
+  /** Whether the beginning of the line in `#rest` is missing because the line was too long to buffer. */
   #isCut = false;
   /** Whether a marked line was truncated after its mark. */
   #isTooLong = false;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { parseStorable, type StorableJson } from './storable.ts';
 
-/** A request of a command, as a line on standard output (docs/runner.md). */
+/** A request from a command, as a line on standard output (docs/runner.md). */
 export type Ask =
   | { readonly do: 'checkpoint'; readonly kind: string; readonly data: Record<string, unknown> }
   | { readonly do: 'comment'; readonly body: string }

@@ -56,7 +56,10 @@ async function eventually<Value>(
 }
 
 const textOf = (path: string) => (existsSync(path) ? readFileSync(path, 'utf8') : undefined);
-/** Written by a command, with a rename: a reader could otherwise find an empty file, which is the number 0. */
+/**
+ * A command writes this file and then renames it: a reader could otherwise find an empty file, which reads as the
+ * number 0.
+ */
 const signsOfLife =
   'while :; do date +%s%N > "$PLACE/next"; mv "$PLACE/next" "$PLACE/alive"; sleep 0.1; done';
 const lastSignMs = ({ place }: { place: string }) => Number(textOf(join(place, 'alive'))) / 1e6;
@@ -75,7 +78,7 @@ async function prolonged(task: Task): Promise<void> {
   await eventually('a heartbeat', async () => (await endOf()) > first || undefined);
 }
 
-// Most of them wait for a lease, a grace period or the start of a program. The longest ones are first.
+// Most of these tests wait for a lease, a grace period or the start of a program. The longest ones are first.
 describe('the runner', { concurrency: 8 }, () => {
   test('a command ends before its lease may have expired, when the runner itself is stopped', async () => {
     const { agent, tasks } = await agentWith('Stopped runner');
@@ -408,7 +411,7 @@ describe('the runner', { concurrency: 8 }, () => {
     runner.child.kill('SIGTERM');
     assert.equal(await runner.ended, 0, runner.output());
     assert.equal((await lastRun(task))?.status, 'cancelled');
-    // It isn't a failure: the task is available at once.
+    // This isn't a failure: the task is available at once.
     const { status, availableAt } = await baton.admin.tasks.get(task.id);
     assert.deepEqual([status, availableAt], ['todo', null]);
   });

@@ -2,7 +2,7 @@
 const documentBytesMax = 65_536;
 const levelsMax = 20;
 const valuesMax = 5_000;
-/** The limit of a whole line: lines below it are parsed, so that the message can name the report that is too deep. */
+/** The limit for a whole line: lines below it are parsed, so that the message can name the report that is too deep. */
 const lineLevelsMax = 1_000;
 
 const replacement = '\uFFFD';

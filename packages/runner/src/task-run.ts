@@ -76,7 +76,7 @@ export class TaskRun {
   readonly #notes: string[] = [];
   #retryAfterSeconds: number | undefined;
   #asks = 0;
-  /** Random per command, so that text of other authors in the output can't contain it. */
+  /** Random per command, so that text by other authors in the output can't contain it. */
   readonly #mark: string;
   #hasWarned = false;
   #secrets = new Secrets([], {});
@@ -287,7 +287,7 @@ export class TaskRun {
     }
   }
 
-  /** Otherwise, an approval request of a command for an older runner would be lost without notice. */
+  /** Otherwise, an approval request from a command for an older runner would be lost without notice. */
   #warnOfFixedMark({ text }: MarkedLine): void {
     if (this.#hasWarned || !text.startsWith(`${fixedMark} `)) return;
     this.#hasWarned = true;
@@ -388,8 +388,8 @@ export class TaskRun {
   }
 
   /**
-   * If its type limits the attempts, the service blocks the task. A task of another type is blocked at once, because a
-   * command could otherwise fail, and cost money, forever.
+   * Fails the run. If the task's type limits the attempts, the service blocks the task. A task of another type is
+   * blocked at once, because a command could otherwise fail, and cost money, forever.
    * @param reason a code, a colon and a sentence, such as `exit_3: the command ended with code 3`
    */
   async #fail(reason: string): Promise<TaskEnd> {

@@ -73,7 +73,7 @@ export class TimeLimit {
       },
       Math.min(Math.max(Math.ceil(ms), 1), timerMsMax),
     );
-    // The pending request keeps the process alive, not its deadline.
+    // The pending request is to keep the process alive, not its deadline.
     (this.#timer as { unref?: () => void }).unref?.();
   }
 

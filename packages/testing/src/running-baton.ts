@@ -106,7 +106,7 @@ export function sharedBaton(): Promise<RunningBaton> {
 async function startShared(): Promise<RunningBaton> {
   const baton = await startRunningBaton();
   const { child } = baton.process;
-  // Otherwise it would keep the process alive.
+  // Otherwise, the child would keep this process alive.
   child.unref();
   for (const stream of [child.stdout, child.stderr]) (stream as Socket | null)?.unref();
   process.once('beforeExit', () => {

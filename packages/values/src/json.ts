@@ -40,9 +40,9 @@ export function roundedIntegerIn(document: object): string | undefined {
  */
 const mayBeRounded = /(?:^|[\s:,[])-?\d(?:[\d.]{15}|[\d.]*[eE]\+?\d)/;
 
-/** An object or list around the current position of the scan. */
+/** An object or list that encloses the current position of the scan. */
 interface OpenNode {
-  /** The parsed value; for a duplicate key it may be the other one. */
+  /** The parsed value; if its key occurs twice, it may be the value of the other occurrence. */
   readonly value: unknown;
   readonly isList: boolean;
   key: string | number;
@@ -113,7 +113,7 @@ function memberOf({ value, key }: OpenNode): unknown {
   return (value as Record<string | number, unknown>)[key];
 }
 
-/** Whether a number may be rounded, and none was found in its object or list before. */
+/** Whether a number may have been rounded, and no rounded one was found in its object or list before. */
 function isUnsure(node: OpenNode, source: string): boolean {
   if (source.length < 4) return false;
   const number = Number(source);

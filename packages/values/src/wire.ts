@@ -27,9 +27,9 @@ export const InstantInput = z
   .transform((text) =>
     new Date(/(Z|[+-]\d\d:\d\d)$/i.test(text) || text.length === 10 ? text : `${text}Z`).toISOString(),
   )
-  // An offset can move an instant out of the years that have four digits, the only ones that can be stored.
+  // An offset can move an instant out of the four-digit years, the only ones that can be stored.
   .refine((text) => /^(?!0000)\d{4}-/.test(text), 'must be in the years 1 to 9999')
-  // Has no `format: date-time`, which would exclude dates, and times without an offset.
+  // Has no `format: date-time`, which would exclude dates without a time, and times without an offset.
   .meta({
     id: 'Instant',
     description: 'RFC 3339 with any offset; without one, UTC. A date alone means its first moment in UTC.',
@@ -63,7 +63,7 @@ export function valuesByName<Value extends z.ZodType>(name: z.ZodString, value: 
     .meta(form);
 }
 
-/** The same for texts. */
+/** The same for strings. */
 export function textsByName(name: z.ZodString, text: z.ZodString, namesMax: number) {
   return valuesByName(name, text, namesMax);
 }

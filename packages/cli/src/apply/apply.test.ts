@@ -410,7 +410,9 @@ describe('a change of somebody else between plan and apply', () => {
         assert.equal(code, 1, text);
         assert.match(
           text,
-          new RegExp(`Somebody else published ${kind} between .* theirs is version 1, yours is 2 and`),
+          new RegExp(
+            `Somebody else published ${kind} between .* theirs is version 1, yours is version 2 and`,
+          ),
         );
       } finally {
         between.close();
@@ -460,7 +462,8 @@ describe('a change of somebody else between plan and apply', () => {
 });
 
 /**
- * Kinds whose writes have an idempotency key of apply: a document of each, and the number of objects or versions.
+ * The kinds whose writes use an idempotency key of apply: a document of each kind, and the number of its objects or
+ * versions.
  */
 const keyedKinds = {
   Principal: {
@@ -720,7 +723,7 @@ describe('an error in a file is reported by file, line, document and field, and 
     ],
     ['a part of a package', `${head('View')} {}`, /:2:1: document 1, kind: View belongs in a package/],
     ['no object', '- 1\n- [2]', /:1:3: document 1: it is not an object/],
-    ['nothing', '# only a remark\n', /the file holds no document/],
+    ['nothing', '# only a remark\n', /the file contains no document/],
   ];
   for (const [name, text, told] of cases)
     test(name, async () => {
@@ -801,13 +804,13 @@ test('a missing permission is reported, and no object is created', async () => {
   assert.equal(refused.code, 1);
   assert.match(
     refused.text,
-    /Role forbidden was not changed:\npermission_denied: .*\n.*whoami.*\nIt takes org\.manage\./,
+    /Role forbidden was not changed:\npermission_denied: .*\n.*whoami.*\nIt requires org\.manage\./,
   );
   assert.match(refused.text, /^0 of 1 changes were made\./m);
   const type = file(documentOf('TaskType', 'forbidden', { displayName: 'Forbidden' }));
   assert.match(
     (await run(['-f', type, '--dry-run'], env)).text,
-    /permission_denied.*\n.*\nIt takes packages\.plan\./,
+    /permission_denied.*\n.*\nIt requires packages\.plan\./,
   );
   const person = file(documentOf('Principal', 'forbidden', { kind: 'human', displayName: 'Forbidden' }));
   assert.match((await run(['-f', person], env)).text, /Principals can't be read: permission_denied/);
@@ -885,7 +888,7 @@ test('a project loses its owner and its date by null', async () => {
   assert.deepEqual(actionsOf(await itemsOf(['-f', example, '--dry-run'])), ['unchanged']);
 });
 
-// From util-linux: runs a command at a separate terminal.
+// From util-linux: runs a command in a separate terminal.
 const script = '/usr/bin/script';
 const noTerminal = !existsSync(script) && `${script} is not there`;
 

@@ -56,7 +56,7 @@ export function describeRejection(error: BatonError): string {
   const place = [field, path].find((one) => typeof one === 'string');
   return [
     describeError(error),
-    ...(rights.length > 0 ? [`It takes ${rights.join(', ')}.`] : []),
-    ...(place === undefined ? [] : [`It is about ${String(place)}.`]),
+    ...(rights.length > 0 ? [`It requires ${rights.join(', ')}.`] : []),
+    ...(place === undefined ? [] : [`It concerns ${String(place)}.`]),
   ].join('\n');
 }

@@ -157,7 +157,7 @@ const said = (comment: string | undefined) => (comment === undefined ? {} : { co
 function changedError(approval: Approval, given?: string): PlainError {
   const digest = presentSubject(approval)?.digest;
   const reasons = [
-    ...(given === undefined ? [] : ['the current version has another digest']),
+    ...(given === undefined ? [] : ['the current version has a different digest']),
     ...(approval.subjectChanged ? [`it has changed since it was requested (${changedNames(approval)})`] : []),
   ];
   const advice =

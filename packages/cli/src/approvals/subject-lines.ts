@@ -21,7 +21,7 @@ export function commentLines({ comment }: Approval): string[] {
  */
 export function reviewLines(approval: Approval, earlier?: Approval): string[] {
   const { subject, changedFields, status } = approval;
-  // The decided version no longer changes.
+  // A decided version no longer changes.
   if (status !== 'pending' && subject !== null)
     return [
       ...subjectLines('What was decided', subject),

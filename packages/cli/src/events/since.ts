@@ -22,7 +22,7 @@ const pagesMax = 500;
 
 /** The start of a reader. */
 export interface Beginning {
-  /** To be read first, because no cursor precedes the journal's first event. */
+  /** Events to be read first, because no cursor precedes the journal's first event. */
   readonly first: readonly JournalEvent[];
   readonly cursor: string;
 }

@@ -35,7 +35,7 @@ export async function makeHold(baton: BatonClient): Promise<void> {
     await baton.capabilities.create({
       name: holdCapability,
       description:
-        'Do not assign it to anybody. A task requires it until `baton import` has completed it; run an interrupted ' +
+        'Do not assign it to anybody. A task requires it until `baton import` has completed the task; run an interrupted ' +
         'import again.',
     });
   } catch (error) {

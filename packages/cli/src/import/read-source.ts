@@ -5,7 +5,7 @@ import { PlainError } from '../plain-error.ts';
 
 export { visible };
 
-/** The limits of one import. The 3,003 issues of a real tracker have 0.8 MB. */
+/** The limits of one import. The 3,003 issues of a real tracker take up 0.8 MB. */
 export const readingBounds = {
   fileBytesMax: 256 * 1024 * 1024,
   /** The limit of one JSON value on a line: the longest description, with each character escaped. */
@@ -93,7 +93,7 @@ function isDeeper(text: string, depthMax: number): boolean {
   return false;
 }
 
-/** A line with content, and its number from 1 on. */
+/** A line with content, and its number, starting at 1. */
 export interface NumberedLine {
   readonly line: string;
   readonly number: number;

@@ -87,7 +87,7 @@ async function findKnown(
     for (const [id, task] of begun) known.set(id, task);
     return { known, begun: [...ids].filter((id) => isBegun(known.get(id))).length };
   };
-  const detail = () => (scanned === 0 ? '' : `${scanned} tasks looked through`);
+  const detail = () => (scanned === 0 ? '' : `${scanned} tasks searched`);
   return shown(output, { name: 'comparing', total: named.size, done: () => done, detail }, work);
 }
 
@@ -233,7 +233,7 @@ class Failures {
     return this.texts.has(id);
   }
 
-  /** Caused by the failure of another item, so it doesn't end the import. */
+  /** Records a failure that another item caused, so it doesn't end the import. */
   note(id: string, text: string): void {
     this.texts.set(id, text);
   }
@@ -251,10 +251,10 @@ class Failures {
       this.hasReusedKey ||= error.code === 'idempotency_key_reused';
       this.texts.set(id, reasonOf(error));
       this.#refused += 1;
-      // If most are written, the failing items must not affect the others.
+      // As long as most items are written, the failing ones must not affect the others.
       if (this.#refused > Math.max(failuresMax, this.#written))
         throw new PlainError(
-          `More than ${failuresMax} items were refused, and fewer written; the last one refused (${id}): ${reasonOf(error)}\nThe created tasks remain; run it again when the problem is fixed.`,
+          `More than ${failuresMax} items were refused, more than were written; the last refused one (${id}): ${reasonOf(error)}\nThe created tasks remain; run it again when the problem is fixed.`,
         );
     }
   }

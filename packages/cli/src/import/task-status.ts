@@ -46,7 +46,7 @@ function isUntouched({ status, systemStatusCategory: category }: Task, lifecycle
   return status === lifecycle.initialStatus || category === 'backlog';
 }
 
-/** Whether a task should be blocked, but its type has no such status that can be reached from the current one. */
+/** Whether a task should be blocked, but its type has no blocked status that can be reached from the current one. */
 export function isBlockedInVain(item: Status, task: Task, lifecycle: Lifecycle): boolean {
   if (item.status !== 'blocked' || task.systemStatusCategory === 'blocked') return false;
   const wanted = findOpenStatus(item, lifecycle);

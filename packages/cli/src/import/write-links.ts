@@ -6,9 +6,9 @@ import type { Writing } from './write-item.ts';
 const protectedCodes: readonly string[] = ['permission_denied', 'acceptance_protected'];
 
 export interface WrittenLinks {
-  /** The current ones, for the comparison of the next import. */
+  /** The current relations, for the comparison of the next import. */
   readonly made: readonly string[];
-  /** Those that may be created later, once their target exists. */
+  /** The relations that may be created later, once their targets exist. */
   readonly missing: ReadonlySet<Link>;
 }
 
@@ -53,7 +53,9 @@ async function writeLink(
   }
 }
 
-/** @returns those that no longer exist */
+/**
+ * @returns the relations that no longer exist
+ */
 async function removeLinks(
   { baton, taskIds, leaveOut }: Writing,
   { item, removedLinks }: ImportChange,
@@ -71,7 +73,7 @@ async function removeLinks(
       if (found !== undefined) await baton.tasks.deleteRelation(taskId, found.id);
       removed.push(link);
     } catch (error) {
-      // Only holders of task_types.manage remove `spawned_by`, and only people and its author remove a blocking
+      // Only holders of task_types.manage can remove `spawned_by`, and only people and its author can remove a blocking
       // relation: such a failure doesn't affect other items.
       if (!(error instanceof BatonError) || !protectedCodes.includes(error.code)) throw error;
       leaveOut(`relation was removed in the source, and you may not remove it here (${link.type})`, item.id);

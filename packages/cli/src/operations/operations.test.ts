@@ -160,7 +160,7 @@ test('resume starts an empty file again, and rejects one that is not an export',
   assert.equal((await run('export', '--file', file, '--resume')).lines[0]?.slice(0, 10), '450 events');
   appendFileSync(file, 'something else\n');
   assert.match((await run('export', '--file', file, '--resume')).stderr, /last line of .* is not an event/);
-  assert.match((await run('export', '--resume')).stderr, /name it by --file/);
+  assert.match((await run('export', '--resume')).stderr, /name it with --file/);
   assert.match(
     (await run('export', '--file', join(home, 'none'), '--resume')).stderr,
     /can't be written \(ENOENT\)/,

@@ -48,7 +48,7 @@ export interface ActSpec {
     parse?: (text: string) => unknown,
   ])[];
   call(called: Called): Promise<unknown>;
-  /** The message for people afterwards. */
+  /** The message shown to people afterwards. */
   says(value: Item): string;
 }
 

@@ -139,13 +139,13 @@ export const resources: readonly Resource[] = [
         result: responseOf('requestRunCancel'),
         options: [reason],
         call: (called) => called.baton.runs.requestCancel(called.args[0] ?? '', because(called)),
-        says: ({ id }) => `Run ${id} is requested to stop.`,
+        says: ({ id }) => `Run ${id} was requested to stop.`,
       },
     ],
   },
   {
     noun: 'approval',
-    summary: 'requests for decisions of people',
+    summary: 'requests for decisions by people',
     list: {
       operation: 'listApprovals',
       columns: defineColumns<ListedApproval>(
@@ -345,7 +345,7 @@ export const resources: readonly Resource[] = [
   },
   {
     noun: 'principal',
-    summary: 'people, agents and services at coordination',
+    summary: 'people, agents and services in coordination',
     list: {
       operation: 'listPrincipals',
       columns: [
@@ -354,9 +354,9 @@ export const resources: readonly Resource[] = [
         ...defineColumns<Principal>(['NAME', 'displayName']),
       ],
       filters: [
-        ['--q <words>', 'with words of the name, or an e-mail address, that begin like this'],
+        ['--q <words>', 'whose e-mail address, or words of whose name, begin like this'],
         ['--kind <kind>', 'human, agent or service'],
-        ['--all', 'also the disabled principals of demos'],
+        ['--all', 'include the disabled principals of demos'],
       ],
       call: (called, query) => withIdentityStatus(called, listPrincipals(called, query)),
     },
@@ -391,7 +391,7 @@ export const resources: readonly Resource[] = [
   },
   {
     noun: 'directory',
-    summary: 'people, agents and services at identity, for the operator',
+    summary: 'people, agents and services in identity, for the operator',
     list: {
       operation: 'identity.listPrincipals',
       columns: defineColumns<identity.Principal>(

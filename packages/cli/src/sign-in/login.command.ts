@@ -125,8 +125,8 @@ function sourceOf(options: CommonOptions, { config }: CommandContext): string | 
 }
 
 /**
- * From the terminal without an echo, or all of standard input. Never an argument, which every account of the machine
- * can read.
+ * Reads the token from the terminal without an echo, or from all of standard input; never from an argument, which every
+ * account on the machine can read.
  */
 async function readToken(url: string): Promise<string> {
   const token = process.stdin.isTTY ? await askForToken(url) : await readInput();

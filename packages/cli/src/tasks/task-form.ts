@@ -69,9 +69,10 @@ const shown = (value: unknown) => (typeof value === 'string' ? value : JSON.stri
 
 /** `--field`, of the commands that complete a task. Without it the option is undefined. */
 export function fieldOption(): Option {
-  return new Option('--field <name=value>', 'an answer to the form of a process; may be repeated').argParser<
-    string[]
-  >((text, before) => [...(before ?? []), text]);
+  return new Option(
+    '--field <name=value>',
+    'a value for a field of the process form; may be repeated',
+  ).argParser<string[]>((text, before) => [...(before ?? []), text]);
 }
 
 /**

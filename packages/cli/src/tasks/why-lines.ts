@@ -72,7 +72,7 @@ function sentenceOf(reason: Details, nameOf: NameOf): string {
   }
 }
 
-/** The possible actions distinguish the two. */
+/** The possible actions show whether a pause or a start date holds the task back. */
 function holdUntil({ availableAt, remedies }: Details): string {
   const [pauses, starts] = ['make_available', 'change_start_date'].map((act) =>
     remedies.some((remedy) => remedy.act === act),

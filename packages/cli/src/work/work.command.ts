@@ -10,7 +10,7 @@ import { answersIn, fieldOption, readTaskForm, writeAnswers } from '../tasks/tas
 import { addAvailable } from '../tasks/tasks.command.ts';
 import { type HeldWork, readHeld, requireHeld, writeHeld } from './held-work.ts';
 
-/** A person at a terminal sends no heartbeats: the lease lasts an hour from the last `work` command on. */
+/** A person at a terminal sends no heartbeats, so the lease lasts an hour from the last `work` command. */
 const leaseSeconds = 3600;
 
 /** The output of `take` and `drop`. */

@@ -18,7 +18,8 @@ export interface Context extends LowerContext {
   /** The store for the secrets of agents and connections. */
   readonly secrets: SecretStore;
   /**
-   * Makes every process drop an identity whose binding or principal changed from its cache. Call it in `afterCommit`.
+   * Makes every process drop from its cache an identity whose binding or principal has changed. Call it in
+   * `afterCommit`.
    */
   publishBindingChange(issuer: string, iamPrincipalId: string): void;
 }

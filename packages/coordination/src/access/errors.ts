@@ -137,11 +137,11 @@ export const errors = {
   ),
   verification_unavailable: unavailable(
     'The signing keys of identity cannot be loaded.',
-    'Retry after `Retry-After` with the same token. If it lasts, the operator checks that identity is reachable.',
+    'Retry after `Retry-After` with the same token. If this persists, have the operator check that identity is reachable.',
   ),
   secret_store_unavailable: unavailable(
     'The secret store does not respond, or none is set up.',
-    'Retry later. If none is set up, the operator sets `CP_SECRET_STORE_URL`.',
+    'Retry later. If none is set up, have the operator set `CP_SECRET_STORE_URL`.',
   ),
   entitlement_unavailable: unavailable(
     'The license service does not respond.',

@@ -61,7 +61,7 @@ const eventsBy = async ({ principalId }: Actor) =>
     )
   )?.count;
 
-// All endpoints share the code for idempotency keys, so `npm test` tries only every tenth endpoint with one.
+// All endpoints share the code for idempotency keys, so `npm test` tries a key with only every tenth endpoint.
 for (const [at, endpoint] of writing.entries())
   for (const keyed of isLongProof || at % 10 === 0 ? [false, true] : [false])
     test(`${endpointName(endpoint)}${keyed ? ' with a key' : ''} waits for a disable of its caller and is refused`, async () => {

@@ -94,7 +94,7 @@ async function makeWorld({ parents, members, moves, archived }: any) {
   for (const member of new Set<string>(members.map(at)))
     await done(baton.admin.post(`/workspaces/${member}/members`, { principalId }), 201);
   await fill(ids, principalId);
-  // Some are refused: a workspace below itself, or with active objects below it.
+  // Some moves are refused: below the workspace itself, or with active objects below it.
   for (const { of, to } of moves)
     await baton.admin.post(`/workspaces/${at(of)}:move`, { parentId: to === null ? null : at(to) });
   for (const n of archived) await baton.admin.post(`/workspaces/${at(n)}:archive`, {});

@@ -13,7 +13,7 @@ import { startWorker } from './worker.ts';
 
 let baton: TestCoordination;
 before(async () => {
-  // Longer than any test waits: a received event was announced.
+  // Longer than any test waits, so an event that is received must have been announced.
   baton = await startCoordination({ CP_WS_POLL_INTERVAL_SECONDS: '600' });
 });
 after(() => baton.close());

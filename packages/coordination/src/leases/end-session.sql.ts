@@ -11,7 +11,7 @@ export function updateSessionToClosed(tenantId: string, sessionId: string) {
     returning *`;
 }
 
-/** Locks the session and marks it as stale; returns no row if its lease is live, or it was marked before. */
+/** Locks the session and marks it as stale; returns no row if its lease is live, or it has already been marked. */
 export function updateSessionToStale(tenantId: string, sessionId: string) {
   return sql<SessionRow>`
     update sessions set status = 'stale', ended_at = clock_timestamp()
@@ -45,7 +45,7 @@ export function insertEnding(ending: NewEnding) {
 export type DueEndingRow = Pick<EndingRow, 'id' | 'tenant_id' | 'acknowledged_at'>;
 
 /**
- * The oldest first; each must be locked before it is processed.
+ * Oldest first; each must be locked before it is processed.
  * @param after the end of the previous batch
  */
 export function findEndings([acknowledgedAt, id]: QueuePosition, rowsMax: number) {

@@ -44,7 +44,7 @@ const firstBatch: Batch = { rowsMax: endingBatchMax, except: [] };
 
 /**
  * Ends the work of a disabled principal: the first batch now, the rest by the worker. It doesn't wait for locks: rows
- * that another transaction has locked are left to the worker, too, and so is everything if one session or claim can't
+ * that another transaction has locked are also left to the worker, and so is everything if one session or claim can't
  * be ended. The caller holds the principal's lock exclusively.
  * @param reason for the events
  * @returns the totals
@@ -105,7 +105,10 @@ async function releaseFor(
   return released.length;
 }
 
-/** The sessions and claims of an ending's batch, so that after its failure each can be tried alone; read-only. */
+/**
+ * The sessions and claims of an ending's batch, so that each can be tried separately after the batch has failed;
+ * read-only.
+ */
 export async function findEndingParts(
   { db, tenantId }: Context,
   endingId: string,
@@ -142,7 +145,7 @@ export async function endPart(context: Context, endingId: string, { kind, id }: 
   return (await endSession(context, id, ending.reason, { claimsMax: 0 })) === undefined ? 0 : 1;
 }
 
-/** Whether rows remain that another transaction has locked. */
+/** Whether rows remain because another transaction has locked them. */
 async function hasMore({ db, tenantId }: Context, ending: EndingRow): Promise<boolean> {
   if (ending.session_id !== null)
     return ((await db.row(countActiveClaimsOfSession(tenantId, ending.session_id)))?.count ?? 0) > 0;

@@ -10,9 +10,9 @@ export type GateRow = Pick<RowOf<Tables['tasks']>, 'claim_epoch'> & { delegation
   );
 
 /**
- * Reads the claim that a write must present, after the task was locked: a claim can't end or change its holder under
- * that lock. The lease is compared with the current time, not with the transaction's start, because the command may
- * have waited for the lock.
+ * Reads the claim that a write must present, after the task has been locked: under that lock, a claim can neither end
+ * nor change its holder. The lease is compared with the current time, not with the transaction's start, because the
+ * command may have waited for the lock.
  */
 export function findGate(tenantId: string, taskId: string) {
   return sql<GateRow>`

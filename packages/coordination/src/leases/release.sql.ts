@@ -32,7 +32,7 @@ export function lockFreeClaimsOfSession(tenantId: string, sessionId: string, { r
     for no key update of t skip locked`;
 }
 
-/** The same for a holder's claims that were acquired before an instant. */
+/** Locks the tasks of a holder's active claims that were acquired before an instant, in the same way. */
 export function lockFreeClaimsOfHolder(
   tenantId: string,
   holderId: string,
@@ -47,7 +47,7 @@ export function lockFreeClaimsOfHolder(
     for no key update of t skip locked`;
 }
 
-/** The same for one claim. */
+/** Locks the task of one active claim in the same way. */
 export function lockFreeClaim(tenantId: string, claimId: string) {
   return sql<{ id: string }>`
     select c.id from claims c join tasks t on t.id = c.task_id

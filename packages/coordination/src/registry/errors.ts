@@ -97,7 +97,7 @@ export const errors = {
     'Choose another key, or change the existing connection with `PATCH /connections/{key}`.',
   ),
   oauth_not_configured: conflict(
-    'The redirect address of OAuth is not set, or is not https.',
+    'The OAuth redirect address is not set, or is not an https address.',
     'Have the operator set `CP_OAUTH_REDIRECT_URI` to an https address; `details` names the settings.',
   ),
   oauth_app_not_configured: conflict(

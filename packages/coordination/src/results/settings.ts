@@ -112,7 +112,7 @@ export const settings = {
     default: 10,
     min: 1,
     unit: seconds,
-    doc: 'How long a concurrent duplicate waits for the first request at most.',
+    doc: 'Maximum time that a concurrent duplicate waits for the first request.',
   }),
   ...lowerSettings,
 };

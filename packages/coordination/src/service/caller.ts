@@ -16,13 +16,13 @@ export interface Caller {
   /** The principal's agent in the registry; null or absent for other principals. */
   readonly agentId?: string | null;
   /**
-   * The person whose visibility applies, because an agent may act for a person who sees less. Absent: its own
-   * visibility.
+   * The person whose visibility applies, because an agent may act for a person who sees less. If absent, the caller's
+   * own visibility applies.
    */
   readonly seesAs?: string;
   /** The approval that a decide-only token permits; absent for other credentials. */
   readonly approvalId?: string;
-  /** The person's full permissions, for the consequences of the decision. */
+  /** The person's full permissions, which apply to the consequences of the decision. */
   readonly permissionsAfter?: ReadonlySet<string>;
   /** The channel that delivered a decide-only token. */
   readonly channel?: string;

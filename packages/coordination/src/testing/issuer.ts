@@ -11,11 +11,11 @@ export interface TestIssuer {
   /** The number of requests for the key document. */
   readonly fetches: () => number;
   sign(claims: Record<string, unknown>, options?: { keyId?: string; lifeSeconds?: number }): Promise<string>;
-  /** Publishes another key under another id; tokens signed from now on use it. */
+  /** Publishes a different key under a new id; tokens signed from now on use it. */
   rotate(): Promise<void>;
   /** Whether its documents are served. */
   serve(available: boolean): void;
-  /** The published revocations; undefined: no list, like an older identity. */
+  /** The published revocations; undefined to publish no list, like an older version of identity. */
   revoke(list: object | undefined): void;
   close(): Promise<void>;
 }

@@ -72,7 +72,7 @@ export async function runLiveDemo(
       return await perform(access, workspace, visitor.id, options);
     } catch (error) {
       if (await isBeingRemoved(baton, workspace.id)) throw new DemoFailed('The demo was removed.');
-      // Remove an incomplete demo.
+      // Removes an incomplete demo.
       await removeDemo(baton, workspace, connection.tenantId);
       throw error;
     }

@@ -12,7 +12,7 @@ export interface DemoProject {
   readonly id: string;
   readonly workspaceId: string;
   readonly name: string;
-  /** The maximum number of actions in a run of its tasks, and the project or template that sets it. */
+  /** The maximum number of actions in a run of the workspace's tasks, and the project or template that sets it. */
   readonly maxRunActions: number;
   readonly saidBy: string;
 }

@@ -112,7 +112,7 @@ export async function openIdentity(
     endpoints,
     docs: { title: 'Baton identity', openapi: () => readGeneratedDocument('identity.json') },
     drainMsMax,
-    // A reader that is waiting for an event would delay the drain.
+    // A reader that is waiting for an event would delay the shutdown.
     beforeDrained: () => journalWatch.close(),
     async afterDrained() {
       await reloading;

@@ -30,7 +30,7 @@ livenessTests({
 const filterCharactersMax = 2000;
 const term = 'emails[type eq "work" and value co "a"]';
 
-/** A filter has a grammar, which the declaration of the parameter does not contain. */
+/** A filter has a grammar, which the declaration of the parameter doesn't describe. */
 function worstOfScim({ auth, query, id }: Operation): Hostile[] {
   const filter = `${term} or `.repeat(Math.floor(filterCharactersMax / (term.length + 4)) - 1) + term;
   const filtered = [filter, 'userName co "a" or title pr', 'not (displayName ew "a")'].map((one) => ({

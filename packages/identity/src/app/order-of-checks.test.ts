@@ -32,7 +32,7 @@ import {
 } from '../testing/objects.ts';
 import { makeProvider, makeProvisioning } from '../testing/provisioning.ts';
 
-/** The orders of checks of the admin's endpoints: docs/reference/directory.md#order-of-checks. */
+/** The orders of checks of the administrator's endpoints: docs/reference/directory.md#order-of-checks. */
 
 let identity: TestIdentity;
 before(async () => {

@@ -160,7 +160,7 @@ reasonTest(`${tokenPath}introspect`, `${tokenAction}.introspect`, introspectOrde
 reasonTest(`${tokenPath}revoke-self`, `${tokenAction}.revoke`, revokeSelfOrder, tokenFaults);
 reasonTest('/tokens/exchange', 'tokens.exchange', clientOrder, accountFaults);
 
-/** Effects after a response, none of which affect a repeated request. */
+/** Events that follow a response, none of which affect a repeated request. */
 const laterEvents: Readonly<Record<string, Fault['put']>> = {
   ...Object.fromEntries(tokenFaults),
   kind: ofKind('workload'),

@@ -12,7 +12,9 @@ import { type Context, contextOf, type Tools } from './context.ts';
 import { errorRenderer, standardEnvelopes } from './error-envelopes.ts';
 
 const adminBodyBytesMax = 1_048_576;
-/** The limit for a route without a credential in a header: anyone can send any number of requests at once. */
+/**
+ * The limit for a route without a credential in a header, because anyone can send any number of requests to it at once.
+ */
 const strangersBodyBytesMax = 16_384;
 
 /** The longest body that an endpoint reads (see docs/reference/directory.md#body-sizes). */
@@ -23,7 +25,7 @@ export function bodyBytesMaxOf({ auth, bodyBytesMax }: Pick<Operation, 'auth' | 
 
 /** The queue for a slot has the same limits on length and time as the queue for a connection. */
 const turnBounds = { queuedMax: 500, waitMsMax: 5000 };
-/** The share of the connections that calls about one tenant may use: other tenants always find a free one. */
+/** The share of the connections that calls about one tenant may use, so that other tenants always find a free one. */
 const shares = { reads: 0.25, writes: 0.6, presented: 0.25 };
 
 /**

@@ -48,8 +48,8 @@ export class SharedStatement<Entry, Result> {
 
   /**
    * The result for one entry. When the statement fails because of an entry, each entry of the batch is tried on its
-   * own: only the bad one fails. When it fails for another reason, every entry of the batch fails.
-   * @throws Refusal `unavailable` when too many wait already
+   * own, so that only the bad one fails. When it fails for another reason, every entry of the batch fails.
+   * @throws Refusal `unavailable` if too many entries are waiting already
    */
   async call(entry: Entry): Promise<Result> {
     if (this.waiting >= waitingEntriesMax) fail('unavailable', {}, { headers: { 'retry-after': '1' } });

@@ -8,7 +8,7 @@ export interface AuditEntry {
   resource: readonly [type: string, id: string];
   outcome?: 'allowed' | 'denied';
   reason?: string;
-  /** By default the caller. */
+  /** The actor in the audit log; by default the caller. */
   actor?: string;
 }
 

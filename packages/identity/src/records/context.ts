@@ -11,7 +11,7 @@ import type { Settings } from './settings.ts';
 export interface Context extends LowerContext {
   readonly settings: Settings;
   readonly journalWatch: JournalWatch;
-  /** Authenticates audit rows; undefined if the settings contain none. */
+  /** The key that authenticates audit rows; undefined if the settings contain none. */
   readonly auditKey: AuditKey | undefined;
   /** Written in one statement just before the commit; filled by `emit` only. */
   readonly events: EventDraft[];

@@ -18,7 +18,7 @@ const forms: readonly [CredentialKind, RegExp][] = [
 
 const hashOfNothing = '0'.repeat(64);
 
-/** Creates a token. Its text is shown once and never stored. */
+/** Creates a token, whose plain text is shown once and never stored. */
 export function makePlatformAccessToken(): { token: string; publicPrefix: string; secretHash: string } {
   const publicPrefix = randomBytes(6).toString('hex');
   const token = `iam_pat_${publicPrefix}_${randomBytes(32).toString('base64url')}`;
@@ -30,7 +30,7 @@ export function makeClientId(): string {
   return `iam_sa_${randomBytes(18).toString('base64url')}`;
 }
 
-/** Creates a client secret. Its text is shown once and never stored. */
+/** Creates a client secret, whose plain text is shown once and never stored. */
 export function makeClientSecret(): { clientSecret: string; storedHash: string } {
   const clientSecret = randomBytes(32).toString('base64url');
   observer()?.made('client secret', clientSecret);
@@ -52,7 +52,7 @@ export function secretHash(secret: string): string {
 }
 
 /**
- * Whether `presented` is the secret of a stored hash. Without a stored hash it is compared with a hash that no
+ * Whether `presented` is the secret of a stored hash. If there is no stored hash, it is compared with a hash that no
  * secret has, so that an unknown credential takes as long as a known one.
  */
 export function isSecretOf(presented: string, stored: string | undefined): boolean {

@@ -17,7 +17,7 @@ export const errors = {
   ),
   unknown_signing_key: unauthenticated(
     'The `kid` of the upstream token does not match a key of its provider.',
-    'Sign in again: the provider may have rotated its keys. If it persists, check the registered JWKS address.',
+    'Sign in again: the provider may have rotated its keys. If this persists, check the registered JWKS address.',
   ),
   invalid_signature: unauthenticated(
     'The signature of the upstream token is wrong.',
@@ -72,12 +72,12 @@ export const errors = {
       'The issuer of an identity provider must be an http or https address.',
       'Register the issuer exactly as in the `iss` claim of its tokens. For a sign-in, present a token of the registered issuer.',
     ),
-    // An upstream token of another issuer.
+    // Returned for an upstream token of another issuer.
     otherStatus: 401,
   },
   identity_provider_unavailable: unavailable(
     'The identity provider does not respond, and its keys are too old to use.',
-    'Retry after `Retry-After`. If it lasts, check that the service can reach the JWKS address of the provider.',
+    'Retry after `Retry-After`. If this persists, check that the service can reach the JWKS address of the provider.',
   ),
   ...lowerErrors,
 } as const satisfies ErrorTable;

@@ -14,8 +14,8 @@ export class BoundedClient extends pg.Client {
   constructor(config: pg.ClientConfig = {}) {
     super({ ...config, keepAlive: true, keepAliveInitialDelayMillis: keepAliveAfterMs });
     // When the server ends a connection, 'error' may be emitted in the same iteration of the event loop in which the
-    // pool hands the connection over: its own listener is already removed, the next owner's isn't registered, and the
-    // event would end the process. The next statement fails anyway.
+    // pool hands the connection over. At that moment the pool's listener has been removed and the next owner's isn't
+    // registered yet, so the event would end the process. The next statement fails anyway.
     this.on('error', () => undefined);
     this.connection.on('readyForQuery', () => {
       this.#unanswered = Math.max(0, this.#unanswered - 1);
@@ -23,7 +23,7 @@ export class BoundedClient extends pg.Client {
     });
   }
 
-  /** When the statement that has had no response yet began to wait, by `performance.now()`. */
+  /** When the oldest statement without a response began to wait, by `performance.now()`. */
   get silentSinceMs(): number | undefined {
     return this.#unanswered > 0 ? this.#silentSinceMs : undefined;
   }

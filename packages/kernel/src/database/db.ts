@@ -58,8 +58,8 @@ export interface Pool extends Db {
 }
 
 /**
- * Registers a write that was sent and whose response isn't needed before COMMIT is sent, which saves a round trip. The
- * transaction waits for it together with COMMIT, and fails if it fails.
+ * Registers a write that has been sent and whose response isn't needed before COMMIT is sent, which saves a round trip.
+ * The transaction waits for the write together with COMMIT, and fails if it fails.
  */
 export type AwaitWithCommit = (write: Promise<unknown>) => void;
 
@@ -79,8 +79,8 @@ export interface PoolUsage {
 const planningOptions = '-c TimeZone=UTC -c enable_seqscan=off -c jit=off';
 
 /**
- * The server detects within 11 s that a client has vanished, and ends its transaction and locks. By default it checks
- * after two hours.
+ * The server detects within 11 s that a client has vanished, and ends its transaction and locks. By default it would
+ * check only after two hours.
  */
 const keepAliveOptions = '-c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3';
 const sessionOptions = `${planningOptions} ${keepAliveOptions}`;
@@ -148,7 +148,7 @@ export function createPool(options: PoolOptions): Pool {
   };
 }
 
-/** The server's timeout fires first and returns a reason; the client's is for an unreachable server. */
+/** The server's timeout fires first and returns a reason; the client's timeout is for an unreachable server. */
 function queryTimeoutMsOf({ queryTimeoutMs, statementTimeoutMs }: PoolOptions): number {
   return queryTimeoutMs ?? statementTimeoutMs + 1000;
 }
@@ -164,7 +164,7 @@ function openPool(options: PoolOptions): pg.Pool {
     lock_timeout: options.lockTimeoutMs,
     idle_in_transaction_session_timeout: options.idleInTransactionTimeoutMs,
     connectionTimeoutMillis: options.connectTimeoutMs ?? 5000,
-    // In a pipeline the driver then closes the connection: later statements would wait for the same response.
+    // In a pipeline, the driver then closes the connection, because later statements would wait for the same response.
     query_timeout: queryTimeoutMsOf(options),
     options: sessionOptions,
     types,
@@ -196,7 +196,8 @@ async function inTransaction<T>(
   client.on('error', markBroken);
   const bound = discardAfter(transactionTimeoutMs, client);
   try {
-    // BEGIN and the last writes are awaited together with COMMIT: two round trips less, a quarter of a small command.
+    // BEGIN and the last writes are awaited together with COMMIT, which saves two round trips, a quarter of a small
+    // command's time.
     const unanswered: Promise<unknown>[] = [handled(client.query('begin'))];
     const working = work(
       dbOver((statement) => client.query(statement), namedStatements),
@@ -229,7 +230,9 @@ function discardAfter(ms: number, client: pg.PoolClient): { reached: Promise<nev
   return { reached: handled(reached), clear: () => clearTimeout(timer) };
 }
 
-/** If something else fails first, this is never awaited: its own rejection must not end the process as unhandled. */
+/**
+ * If something else fails first, this promise is never awaited: its rejection must not end the process as unhandled.
+ */
 function handled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);
   return promise;

@@ -7,7 +7,7 @@ export type { SelectQueryBuilder } from 'kysely';
 
 /** A condition of a list's query, as text with parameters, if the query builder can't express it. */
 export const condition = sql<SqlBool>;
-/** A part of a condition. */
+/** A fragment of a condition. */
 export const fragment = sql;
 /** The name of a column, for a condition. */
 export const reference = sql.ref;
@@ -145,7 +145,7 @@ function firstOwners<DB, TB extends keyof DB, Row>(
 
 /**
  * The rows of a table that meet a condition, as a source of a query that narrows them further: PostgreSQL finds them by
- * this condition only, whatever its estimates for the others.
+ * this condition only, whatever its estimates for the other conditions.
  * @param order reads them in the order of an index, starting at the page
  */
 export function rowsWhere<Row>(
@@ -198,7 +198,9 @@ function onlyThose<DB, TB extends keyof DB, Row>(
   return query.where(sql<SqlBool>`${column} = any (${only.ids}::uuid[])`);
 }
 
-/** Compared as one row, because column by column PostgreSQL could not use the index to find the start. */
+/**
+ * Compared as one row, because with a column-by-column comparison PostgreSQL could not use the index to find the start.
+ */
 function startsBehind(
   columns: readonly RawBuilder<unknown>[],
   direction: 'asc' | 'desc',

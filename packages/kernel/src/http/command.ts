@@ -81,8 +81,8 @@ async function inTurn<Caller, Context extends object>(
 }
 
 /**
- * Like `runCommand`, for an endpoint with `around`. Its precheck, a malformed key and a missing permission are refused
- * before it starts.
+ * Like `runCommand`, for an endpoint with `around`. A failed precheck, a malformed key and a missing permission are
+ * refused before `around` is called.
  */
 export async function executeAround<Caller, Context extends object>(
   runtime: ServiceRuntime<Caller, Context>,
@@ -124,7 +124,7 @@ function unpaged(input: ParsedInput): Input<never, never, never> {
   return { ...input, page: { limit: 0, cursor: undefined } } as unknown as Input<never, never, never>;
 }
 
-/** Statements that are queued individually, of a request that isn't queued as a whole. */
+/** Queues each statement individually, for a request that isn't queued as a whole. */
 function inTurns(db: Db, turnsOf: () => Turns | undefined): Db {
   const inTurn = async <T>(statement: () => Promise<T>): Promise<T> => {
     const turns = turnsOf();

@@ -48,7 +48,7 @@ export function answerError(
   failed: Failed,
   thrown: unknown,
 ): void {
-  // The client has disconnected: the response would not be read, and this isn't an internal failure.
+  // The client has disconnected: nobody would read the response, and this isn't an internal failure.
   if (thrown instanceof ClientGone) return void reply.hijack();
   const { head } = failed;
   const name = failed.endpoint === undefined ? `${head.method} (no route)` : endpointName(failed.endpoint);

@@ -11,7 +11,7 @@ export interface RequestHead {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingMessage['headers'];
-  /** Of the client; see `clientAddressOf`. */
+  /** The client's address; see `clientAddressOf`. */
   readonly address: string;
   readonly requestId: string;
   readonly correlationId: string;
@@ -68,8 +68,8 @@ export function refuseDeclaredSize(head: Pick<RequestHead, 'headers'>, bytesMax:
 }
 
 /**
- * Reads the whole body; without a promise when there is none. It listens to events because an asynchronous iterator
- * used a tenth of the time of a small request.
+ * Reads the whole body; returns it without a promise if it is empty. Listens to events, because an asynchronous
+ * iterator took a tenth of the time of a small request.
  * @throws Refusal `request_too_large`, ClientGone
  */
 export function readBody(raw: IncomingMessage, bytesMax: number): Promise<Buffer> | Buffer {
@@ -95,7 +95,7 @@ export function readBody(raw: IncomingMessage, bytesMax: number): Promise<Buffer
 }
 
 /**
- * Sends a response without the framework's own reply, whose unused hooks used a tenth of the time of a small request.
+ * Sends a response without the framework's own reply, whose unused hooks took a tenth of the time of a small request.
  */
 export function send(
   reply: FastifyReply,

@@ -52,7 +52,7 @@ function fits(value: unknown, form: CursorForm | undefined): boolean {
   return isStorableInstant(value);
 }
 
-/** Whether PostgreSQL accepts it: JavaScript treats 30 February as a day in March, and accepts the year 0. */
+/** Whether PostgreSQL accepts the instant: JavaScript treats 30 February as a day in March, and accepts the year 0. */
 function isStorableInstant(text: string): boolean {
   if (!/^(?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(text)) return false;
   const time = Date.parse(text);

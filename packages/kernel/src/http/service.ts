@@ -58,7 +58,7 @@ export interface Input<P, Q, B, X = never> {
 /** The surroundings of a command, outside of its transaction; see `EndpointSpec.around`. */
 export interface Surroundings<X, C> {
   readonly incoming: Incoming;
-  /** Its `db` is not a transaction: each statement is its own transaction, and is queued. */
+  /** `db` is not a transaction here: each statement is its own transaction, and is queued. */
   readonly context: C;
   /** The Idempotency-Key of the call. A stored response is replayed without `around`. */
   readonly keyed: KeyedCall | undefined;
@@ -115,14 +115,16 @@ export interface EndpointSpec<
   description?: string;
   /** A later version removes it; the description specifies the replacement (docs/reference/versions.md#deprecation). */
   deprecated?: true;
-  /** Any one of them suffices. If absent, the handler checks the permission (ownership), or `auth` does. */
+  /**
+   * Any one of these permissions suffices. If absent, the handler checks the permission (ownership), or `auth` does.
+   */
   permission?: V['permission'] | readonly V['permission'][];
   /**
    * The subset of `permission` that a refusal lists; absent, all of them. For permissions that only the owner of the
    * object uses.
    */
   deniedAs?: readonly V['permission'][];
-  /** One of these is also required. */
+  /** One of these permissions is also required. */
   alsoOneOf?: readonly V['permission'][];
   /** The credential that the endpoint accepts; by default, the service's usual one. */
   auth?: V['auth'];
@@ -190,7 +192,7 @@ export interface EndpointSpec<
   /**
    * For work that must not happen in a transaction: reading the bytes of the body, and calling the network. Runs after
    * the permission check, holds no database connection and no slot, and calls `command` for the rest. If the
-   * Idempotency-Key already has a response, that one is returned instead, unless the body is bytes.
+   * Idempotency-Key already has a response, that response is returned instead, unless the body is bytes.
    */
   around?(
     input: Input<Fields<P>, Fields<Q>, BodyOf<B>>,

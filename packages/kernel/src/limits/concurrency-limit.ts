@@ -11,7 +11,7 @@ export interface ConcurrencyBounds {
 
 interface Line {
   running: number;
-  /** Wakes the waiting, oldest first. */
+  /** Wakes the queued requests, oldest first. */
   readonly queue: Set<() => void>;
 }
 
@@ -88,7 +88,7 @@ export class ConcurrencyLimit {
   }
 }
 
-/** A slot in each of several limits, acquired one after the other in the order given. */
+/** A slot in each of several limits, acquired one after another in the given order. */
 export class Turns {
   readonly #limits: readonly (readonly [ConcurrencyLimit, string])[];
 
@@ -134,8 +134,8 @@ export class Turns {
 }
 
 /**
- * The same pool, but each statement outside a transaction waits for its own slot; for a request that has no slot as a
- * whole. Its statements also throw as `ConcurrencyLimit.enter`.
+ * The same pool, but each statement outside a transaction waits for its own slot. Used for a request that has no slot
+ * as a whole. The statements also throw what `ConcurrencyLimit.enter` throws.
  */
 export function poolInTurns(pool: Pool, limit: ConcurrencyLimit, key: string): Pool {
   return {

@@ -5,7 +5,7 @@ import { ClientGone, InvalidRequest, Refusal } from '../http/refusal.ts';
 
 /** The timeout for all bytes of a body or a response; other bodies have the listener's timeout. */
 export const streamMsMax = 600_000;
-/** And between two of them. */
+/** The timeout between two consecutive bytes. */
 export const streamSilentMsMax = 30_000;
 
 /** A binary response: a stream whose length is `content-length`. */

@@ -59,7 +59,7 @@ function parseList(value: string): readonly unknown[] {
     const parsed: unknown = JSON.parse(value);
     if (Array.isArray(parsed)) return parsed;
   } catch {
-    // The same message as for other JSON.
+    // Rejected below with the same message as any other JSON.
   }
   throw new Error('must be a JSON array of networks, such as ["10.0.0.0/8"].');
 }

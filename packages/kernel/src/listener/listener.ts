@@ -24,13 +24,16 @@ export const listenerBounds = {
   idleMsMax: 65_000,
   /** Without a byte in either direction; longer than any response takes (30 s when waiting for events). */
   silenceMsMax: 120_000,
-  /** With 15,000 of them used by streams, requests can still connect. */
+  /** Even with 15,000 connections used by streams, requests can still connect. */
   connectionsMax: 18_000,
-  /** How often the first two are checked. */
+  /** How often the first two timeouts are checked. */
   checkEveryMs: 1000,
 };
 
-/** Idle connections are closed at most this often for new ones: each time all connections are searched. */
+/**
+ * Idle connections are closed to make room for new ones at most this often, because each time all connections are
+ * searched.
+ */
 const makeRoomEveryMs = 100;
 
 /** Creates the server of every port that Baton opens, with its limits. */
@@ -48,7 +51,7 @@ export function createListener(service: Listening, bounds = listenerBounds): Ser
   server.timeout = bounds.silenceMsMax;
   server.maxConnections = bounds.connectionsMax;
   server.on('upgrade', (req, socket, head) => {
-    // Node removed its own listener: without one, a client that disconnects would end the process.
+    // Node has removed its own error listener: without one, a client that disconnects would end the process.
     socket.on('error', () => socket.destroy());
     if (service.upgrade === undefined) refuseUpgrade(socket, '404 Not Found');
     else isolated(socket, () => service.upgrade?.(req, socket, head));

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createListener, openPort } from './listener.ts';
 
-/** The response of the port to GET on one path. */
+/** The port's response to a GET request for one path. */
 export interface WatchAnswer {
   readonly status: number;
   readonly contentType: string;

@@ -142,7 +142,7 @@ function firstOf(table: readonly (readonly [RegExp, string])[], field: string): 
   return table.find(([expression]) => expression.test(field))?.[1];
 }
 
-/** The same for `id` of a Task and for `taskId` elsewhere, so that the examples fit together. */
+/** The same UUID for `id` of a Task and for `taskId` elsewhere, so that the examples fit together. */
 function uuidOf(name: string): string {
   const noun = name.replace(/_?id$/i, '').replaceAll('_', '').toLowerCase();
   const digits = createHash('sha256').update(noun).digest('hex').slice(0, 12);

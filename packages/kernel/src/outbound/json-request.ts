@@ -48,7 +48,7 @@ export async function requestJson(url: string, request: JsonRequest): Promise<Js
 }
 
 /**
- * The same for a response that is too long for memory: it is read in chunks.
+ * Like `requestJson`, but for a response that is too long for memory: it is read in chunks.
  * @param read receives the chunks as they arrive, at most `answerBytesMax` in total; the unread rest is cancelled
  * @throws RequestFailed, and errors of `read`
  */

@@ -118,7 +118,7 @@ export class OutboundClient {
     const targets = await untilAborted(this.#targetsOf(url, isAllowed), signal, url.host);
     const options: RequestOptions = {
       method: request.method,
-      // No shared connection, because it could go to an address that was checked for another request.
+      // Connections aren't shared, because a shared one could go to an address that was checked for another request.
       agent: false,
       lookup: answerWith(targets),
       signal,

@@ -111,7 +111,7 @@ async function until(what: string, isSo: () => Promise<boolean>): Promise<void> 
   }
 }
 
-// Each has its own agent and tasks, so they run in parallel: most of the time they wait.
+// Each test has its own agent and tasks. They run in parallel, because most of the time they wait.
 describe('the endpoint', { concurrency: 4 }, () => {
   for (const era of ['2025', '2026'] as const)
     test(`a client of ${era} takes a task and finishes it, over several requests`, async () => {
@@ -270,7 +270,7 @@ describe('the endpoint', { concurrency: 4 }, () => {
     };
     await renewals(1);
     await mcp.call('work_done', { lease, summary: 'done' });
-    // It holds nothing now.
+    // The client holds no lease now, but its session is still renewed.
     await renewals(1);
   });
 
@@ -379,7 +379,7 @@ describe('the endpoint', { concurrency: 4 }, () => {
     leaseIn(await mcp.call('work_next', { assignedToMe: true }));
     stopping.process.child.kill('SIGTERM');
     await stopping.process.ended;
-    // It could be released only while the services still responded.
+    // The lease could be released only while the services still responded.
     const again = await startRunningBaton({ BATON_HOME: stopping.home, ...stopping.databaseSettings });
     const { items } = await again.admin.claims.list({ taskId: id });
     await again.stop();

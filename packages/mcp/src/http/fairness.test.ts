@@ -44,7 +44,7 @@ const floods: Record<string, Omit<Flood, 'url' | 'token' | 'answersMin'> & { rea
   },
 };
 
-/** The milliseconds of calls of another caller, one after another. */
+/** The durations of another caller's calls in milliseconds; the calls are sent one after another. */
 async function latencies(durationMs: number): Promise<number[]> {
   const taken: number[] = [];
   const headers = {

@@ -31,7 +31,7 @@ export class Turns {
     const [party, queue] = first;
     queue.shift()?.();
     this.#waiting.delete(party);
-    // Moves it to the end, after the others.
+    // Moves the party to the end of the queue.
     if (queue.length > 0) this.#waiting.set(party, queue);
     if (this.#waiting.size > 0) this.#schedule();
   }

@@ -69,7 +69,7 @@ export function clientOfEra(era: Era): Client {
   return new Client({ name: 'tests', version: '1' }, { versionNegotiation: { mode } });
 }
 
-/** The calls of tests, over any transport. */
+/** The calls that tests make, over any transport. */
 export function connectionOf(client: Client): Omit<McpConnection, 'pid'> {
   const answer = async (name: string, args: Record<string, unknown> = {}) => {
     const { content, isError } = await client.callTool({ name, arguments: args });

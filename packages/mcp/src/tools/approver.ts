@@ -83,7 +83,7 @@ async function findRole(
       if (searched >= rolesSearchedMax) break;
     }
   } catch (error) {
-    // If it may not list roles, it can name one by its id.
+    // A principal that may not list roles can still name one by its id.
     if (!(error instanceof BatonError) || error.status !== 403) throw error;
   }
   return undefined;

@@ -11,8 +11,8 @@ const pageMax = 200;
 const commentsReadMax = 2_000;
 
 /**
- * Returns the newest comments of a task, newest first; undefined without comments. Of more than 2,000 comments, it
- * returns the last among the first 2,000.
+ * Returns the newest comments of a task, newest first; undefined without comments. If there are more than 2,000
+ * comments, only the first 2,000 are read, and the last of these are returned.
  * @throws BatonError; the signal's reason
  */
 export async function commentsText(

@@ -11,7 +11,7 @@ export async function formText(
   { id, publicId, origin }: Task,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  // Any author can write such an origin; only the form proves it.
+  // Any author of a task can write such an origin; only the form proves that a process created the task.
   if (origin?.kind !== 'process') return undefined;
   const { process, form, context, values } = await baton.tasks.getForm(id, { signal });
   if (process === null || form === null) return undefined;

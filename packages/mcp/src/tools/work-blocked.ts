@@ -41,8 +41,8 @@ export const blocked = tool({
         baton.tasks.createRelation(publicId, { type: 'depends_on', toTask: waitsFor }, { signal }),
       );
     const helper = personId ?? ownerId;
-    // Not a comment of the run: a run without the grant tasks.write may not comment, and its task must still be
-    // released.
+    // Not written as a comment of the run, because a run without the grant tasks.write may not comment, and its task
+    // must still be released.
     const body = commentBody(reason, helper && (await nameOf(baton, lease.task.id, helper, signal)));
     await lease.comment({ body, runId: null }, { signal });
     const status = needsPerson ? await moveToBlocked(baton, lease, signal) : undefined;

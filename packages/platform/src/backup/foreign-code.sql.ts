@@ -97,7 +97,7 @@ async function findInCluster(read: Read): Promise<string | undefined> {
   const space = spaces.find(({ oid }) => !ownTablespaces.includes(oid));
   if (space !== undefined) return `the tablespace ${space.spcname}`;
 
-  // Its worker connects to another server, and can run triggers as its owner.
+  // The worker of a subscription connects to another server, and can run triggers as the subscription's owner.
   const [subscription] = await read<{ subname: string }>('select subname from pg_catalog.pg_subscription');
   return subscription && `the subscription ${subscription.subname}`;
 }
@@ -159,7 +159,10 @@ function whyForeign({ oid, proowner, prolang }: FunctionRow, trusted: readonly n
   return trusted.includes(prolang) ? undefined : 'in a language that only superusers may use';
 }
 
-/** PostgreSQL's own functions can be altered, and those that read and write files of the machine can be granted. */
+/**
+ * PostgreSQL's own functions can be altered, and the right to execute those that read and write files on the machine
+ * can be granted.
+ */
 function whyChanged({ oid, proowner, prolang, prosecdef, proacl }: FunctionRow): string | undefined {
   if (hasForeignOwner(oid, proowner)) return 'of PostgreSQL with another owner';
   if (prosecdef || ![internalId, clangId, sqlId].includes(prolang))

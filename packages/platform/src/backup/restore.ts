@@ -155,7 +155,7 @@ async function refuseForeignCode(url: Cluster['url'], path: string): Promise<voi
     );
 }
 
-/** Each file is on disk before the next is written. */
+/** Ensures that each file is on disk before the next is written. */
 function draftOwnFiles(home: string, own: string, path: string): void {
   try {
     const move = (from: string, to: string) => writePrivateFile(to, readFileSync(from, 'utf8'));

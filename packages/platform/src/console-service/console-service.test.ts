@@ -105,7 +105,7 @@ test('if a service is unreachable, requests and sockets get 503 unavailable', as
   assert.equal(socket.readyState, WebSocket.CLOSED);
 });
 
-/** A service that accepts every WebSocket, and a console in front of it with an open one. */
+/** A service that accepts every WebSocket, and a console in front of it with an open WebSocket. */
 async function openThroughConsole(t: TestContext) {
   const upgrades = Promise.withResolvers<Socket>();
   const upstream = createServer().on('upgrade', (_req, socket) => {
@@ -168,7 +168,7 @@ test('identity providers are read from identity, with the admin secret', async (
     return (await answer.json()) as object;
   };
   assert.deepEqual(await at('providers', {}), { providers: ['workforce'] });
-  // It is not registered, so this is identity's response.
+  // The provider is not registered, so this is identity's response.
   const refused = (await at('provider-sign-in', { provider: 'workforce' })) as { error: { code: string } };
   assert.equal(refused.error.code, 'identity_provider_not_found');
 });

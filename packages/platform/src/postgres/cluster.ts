@@ -22,7 +22,7 @@ import { prepareSocketDirectory } from './socket-directory.ts';
 /** A running PostgreSQL, either started by this process or adopted. */
 export interface Cluster {
   readonly pid: number;
-  /** Whether it was already running, because it survived the process that started it. */
+  /** Whether the server was already running, because it survived the process that started it. */
   readonly adopted: boolean;
   readonly logFile: string;
   /** Resolves when the server has ended for any reason. */

@@ -188,9 +188,9 @@ function command(account: Account, path: string, parameters: readonly string[]) 
 }
 
 /**
- * After a crash, the pid in `postmaster.pid` may belong to another process, or to a server that isn't reaped yet, and
- * PostgreSQL would not start. With this variable, which pg_ctl sets too, it ignores that pid; its shared memory still
- * protects the data from a second server.
+ * After a crash, the pid in `postmaster.pid` may belong to another process, or to a server that hasn't been reaped yet,
+ * and PostgreSQL would not start. With this variable, which pg_ctl sets too, it ignores that pid; its shared memory
+ * still protects the data from a second server.
  */
 async function ignoreStalePid(data: string): Promise<Record<string, string>> {
   const found = await readPidFile(data);
@@ -198,7 +198,9 @@ async function ignoreStalePid(data: string): Promise<Record<string, string>> {
   return { PG_GRANDPARENT_PID: String(found.pid) };
 }
 
-/** Opens the log for appending, without following a link: as root, another user owns its folder. */
+/**
+ * Opens the log for appending, without following a link: if this process is root, another user owns the log's folder.
+ */
 function openLog(directory: string, { user }: Account): { fd: number; length: number } {
   const path = logOf(directory);
   try {

@@ -152,7 +152,7 @@ export function testBehindProxy(kind: ProxyKind): void {
     const other = await exchange('pat_other', { from: '127.0.0.3', headers: forged(1) });
     assert.equal(other.status, 401);
     const headers = { authorization: 'Bearer no.such.token', ...forged(9) };
-    // The last one uses the address of the proxy itself, which is trusted.
+    // The last request comes from the address of the proxy itself, which is trusted.
     for (const from of ['127.0.0.4', '127.0.0.1']) {
       assert.equal((await send({ path: '/api/v1/tasks', headers, from })).status, 401);
       const refusals = services.logged.filter(

@@ -2,7 +2,7 @@ import type { CalendarSpec, WorkingHours } from './calendar.ts';
 import { minuteOf, reductionMinutesOf } from './day-hours.ts';
 import { isTimeZone } from './time-zone.ts';
 
-/** A problem of a calendar, with its location. */
+/** A problem in a calendar, with its location. */
 export class CalendarDefect extends Error {
   readonly code: string;
   readonly path: string;

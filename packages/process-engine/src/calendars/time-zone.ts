@@ -28,7 +28,10 @@ export function wallTimeAt(zone: string, atMs: number): number {
   return atMs + offsetMsOf(zonedAt(zone, atMs));
 }
 
-/** The instant of a wall time: the first of two; for a skipped time, as much later as the clocks jump. */
+/**
+ * The instant of a wall time: the first one if the clocks show that time twice; for a skipped time, as much later as
+ * the clocks jump.
+ */
 export function instantAt(zone: string, wallMs: number): number {
   const shown = Temporal.Instant.fromEpochMilliseconds(wallMs).toZonedDateTimeISO('UTC').toPlainDateTime();
   return shown.toZonedDateTime(zone, { disambiguation: 'compatible' }).epochMilliseconds;

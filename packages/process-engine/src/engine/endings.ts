@@ -24,7 +24,7 @@ export function suspendNow(m: Machine, cause: SuspendCause, reason: string | nul
   m.tell('process.suspended', { cause, reason });
 }
 
-/** It can't continue until an operator retries or skips the failed step. */
+/** Suspends an instance that can't continue until an operator retries or skips the failed step. */
 export function suspendForOperator(m: Machine, { element, code, reason }: Parked): void {
   m.state.parked = { element, code, reason };
   suspendNow(m, 'input_failed', `${code}: ${reason}`);

@@ -55,7 +55,7 @@ export type Input = { readonly at: string } & (
     }
   | { readonly kind: 'resume'; readonly reason: string | null }
   | { readonly kind: 'skip'; readonly element: string; readonly reason: string }
-  /** It migrates to a later version. */
+  /** The instance migrates to a later version. */
   | { readonly kind: 'migrate'; readonly fromVersion: number; readonly toVersion: number }
   | { readonly kind: 'cancel'; readonly reason: string; readonly compensate: boolean }
 );
@@ -132,7 +132,7 @@ export type Effect =
       readonly context: JsonObject;
       readonly assign: readonly Assignee[];
       readonly dueAt: string | null;
-      /** Whether it is refused if no assignee can be resolved. */
+      /** Whether the task is refused if no assignee can be resolved. */
       readonly isForSomebody?: boolean;
     }
   | {

@@ -37,9 +37,9 @@ export interface EngineTools {
   evaluate(text: string, roots: Roots, table?: string): Json;
   /** Text with `{{ CEL }}`. @throws ProcessFault */
   render(template: string, roots: Roots): string;
-  /** The same for expressions that share the cost limit of one. */
+  /** The same functions for several expressions that share the cost limit of a single one. */
   shared(): Pick<EngineTools, 'evaluate' | 'render'>;
-  /** The same for one input: all of its expressions together are limited. */
+  /** The same functions for one input, with one limit for all of its expressions together. */
   forInput?(): EngineTools;
   /** Undefined if the tenant has no such calendar. */
   calendar(key: string): WorkingCalendar | undefined;

@@ -53,7 +53,7 @@ class Pair {
   /** Elements whose voters are being resolved. */
   readonly #searching = new Set<string>();
   readonly #refused = new Map<string, number>();
-  /** Stages whose entry was emitted but not their exit. */
+  /** Stages whose entry has been emitted, but whose exit hasn't. */
   readonly #inside = new Set<string>();
 
   constructor(spec: object) {
@@ -343,7 +343,7 @@ test('random processes end as the interpreter predicts, and each effect is reque
     { numRuns: runs },
   );
   console.log(`${runs} definitions: ${JSON.stringify(ends)}`);
-  // The rarest end occurs once in some dozens of runs.
+  // The rarest end occurs once in several dozen runs.
   if (isLongProof)
     assert.deepEqual(Object.keys(ends).sort(), ['cancelled', 'completed', 'failed', 'running', 'suspended']);
 });

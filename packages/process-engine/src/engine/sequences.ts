@@ -333,7 +333,7 @@ export function undoNext(m: Machine, node: ElementNode): void {
   for (let next = node.undoing?.pop(); next !== undefined; next = node.undoing?.pop()) {
     const { element, attempt, step } = next;
     const left = m.state.undoable.filter((one) => one.element !== element || one.attempt !== attempt);
-    // Another has begun to compensate it meanwhile.
+    // Another step has begun to compensate this element in the meantime.
     if (left.length === m.state.undoable.length) continue;
     const list = `${element}/onCompensate`;
     const busy = m.sequence(list);

@@ -53,7 +53,9 @@ function handleQueued(m: Machine): void {
   }
 }
 
-/** @returns whether any changed */
+/**
+ * @returns whether any stage changed
+ */
 function judgeStages(m: Machine): boolean {
   for (let round = 0, changed = false; round < roundsMax; round += 1, changed = false) {
     for (const [n, stage] of m.definition.spec.stages.entries()) {

@@ -12,7 +12,7 @@ export interface ProcessState {
   outcome: string | null;
   data: JsonObject;
   stages: Record<string, StageState>;
-  /** Their ids in the definition; absent for an instance that began before this member existed. */
+  /** The stages' ids in the order of the definition; absent for an instance that began before this member existed. */
   stageOrder?: string[];
   milestones: Record<string, boolean>;
   nodes: Record<string, Node>;
@@ -65,9 +65,9 @@ export type SlaState = 'ok' | 'warning' | 'breached' | 'paused' | 'unknown' | 'n
 export interface StageState {
   state: StageStateName;
   attempt: number;
-  /** Whether its entry held at the last evaluation: a repeatable stage begins again when it holds again. */
+  /** Whether the stage's entry held at the last evaluation: a repeatable stage begins again when it holds again. */
   entryHeld: boolean;
-  /** Its discretionary steps that have begun in this attempt. */
+  /** The stage's discretionary steps that have begun in this attempt. */
   begun?: string[];
 }
 
@@ -88,7 +88,7 @@ export interface StepError {
 
 export interface Undoable {
   readonly element: string;
-  /** Which of its attempts. */
+  /** The number of the attempt. */
   readonly attempt: number;
   readonly stage: string | null;
   readonly step: StepRoot;
@@ -129,7 +129,7 @@ export type WaitsFor =
 export interface ElementNode {
   readonly kind: 'element';
   readonly id: string;
-  /** The same as for a sequence. */
+  /** The node's number within the instance, as for a sequence. */
   readonly order?: number;
   readonly stepKind: string;
   /** The sequence that contains it. */
@@ -171,7 +171,7 @@ export interface Ballot {
   readonly approvalId: string;
   readonly principalId: string;
   vote: Vote;
-  /** Whether it was requested; in sequential mode, one after the other. */
+  /** Whether the approval was requested; in sequential mode, they are requested one after another. */
   asked: boolean;
 }
 

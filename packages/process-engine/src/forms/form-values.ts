@@ -14,7 +14,7 @@ export function valuesForForm(form: JsonObject | null | undefined, customFields:
   return Object.fromEntries(named.map((name) => [name, customFields[name] ?? null]));
 }
 
-/** The faults of a result according to a form, at most 20; empty if it matches. */
+/** The faults in a result according to a form, at most 20; empty if it matches. */
 export function faultsOfForm(form: JsonObject | null | undefined, values: JsonObject): SchemaFault[] {
   if (form == null) return [];
   try {

@@ -20,7 +20,7 @@ import { type Place, placesOf, type Wanted } from './walk.ts';
 
 /** Checks of a definition alone, without the objects that it refers to (docs/reference/processes.md#problems). */
 
-/** The maximum number of problems of expressions: a repeated mistake need not be listed everywhere. */
+/** The maximum number of problems in expressions: a repeated mistake need not be listed everywhere. */
 const problemsMax = 100;
 
 export interface CheckedDefinition {
@@ -54,7 +54,7 @@ export function* checkDefinition(
   };
   const inputTypes = new Map<string, Type>();
   const environments = environmentsOf(spec);
-  // With a separate budget of patterns: these have been compiled before.
+  // Uses a separate budget for patterns, because these patterns have been compiled before.
   const results = new KnownResults(spec, environmentsOf(spec), outputs);
   for (const place of placesOf(spec)) {
     const at = /^\/decisions\/(\d+)\/inputs\/(\d+)\//.exec(place.path);
@@ -226,7 +226,7 @@ function duplicates(spec: ProcessSpec, elements: readonly Element[]): ProcessPro
   return [...twice, ...sameLists(elements)];
 }
 
-/** The steps of a step `stage` have the key `stage/do`, like those of a stage `do`. */
+/** A step with the id `stage` has its steps under the key `stage/do`, and so does a stage with the id `do`. */
 function sameLists(elements: readonly Element[]): ProcessProblem[] {
   if (!elements.some(({ id }) => id === 'do')) return [];
   return elements

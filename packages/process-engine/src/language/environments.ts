@@ -47,7 +47,7 @@ const stepWith = (result: Type) =>
   });
 const step = stepWith(dyn);
 
-/** The same for expressions on the result of a step whose type is known. */
+/** The environment for expressions on the result of a step, if the type of the result is known. */
 export function withResult(environment: ExpressionEnvironment, result: Type): ExpressionEnvironment {
   if (result.kind === 'dyn') return environment;
   return { ...environment, variables: new Map([...environment.variables, ['step', stepWith(result)]]) };

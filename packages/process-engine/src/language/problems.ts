@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Problems of a definition of a process (docs/reference/processes.md#problems). */
+/** Problems in the definition of a process (docs/reference/processes.md#problems). */
 
 const errorCodes = [
   'schema_violation',

@@ -5,7 +5,7 @@ import { ExpressionProblem, parseExpression } from './expressions/parse-expressi
 import { type ProcessProblem, problem, warning } from './problems.ts';
 import { admits, type Cell, cellOf, covers, overlap, samplesOf } from './table-cells.ts';
 
-/** Problems of decision tables (docs/reference/processes.md#language). */
+/** Problems in decision tables (docs/reference/processes.md#language). */
 
 const problemsMax = 50;
 /** The maximum number of combinations of values that are tried to find one that no rule matches. */

@@ -6,7 +6,7 @@ import { type ProcessProblem, pointer, problem } from './problems.ts';
 /** YAML text of this length is parsed in 40 ms; larger documents must be sent as JSON. */
 export const yamlCharactersMax = 65_536;
 
-/** The limits of a parsed document: its depth, and the number of its values. */
+/** The limits for a parsed document: its depth, and the number of its values. */
 export const textDepthMax = 64;
 export const textNodesMax = 20_000;
 

@@ -13,7 +13,7 @@ export interface Running extends BatonProcess {
   readonly place: string;
 }
 
-/** Another secret that the commands of these runners get. */
+/** Another secret that the runners' commands get. */
 export const apiKey = 'sk-1234567890"abcdef';
 export const mainFile = 'packages/runner/src/main.ts';
 
@@ -84,6 +84,6 @@ export class Runners {
     (await this.#baton.admin.tasks.listComments(id)).items.map(({ body }) => body);
 }
 
-/** A command's line for the runner. */
+/** A command that prints a line for the runner. */
 export const say = (ask: object) => sayText(JSON.stringify(ask));
 export const sayText = (text: string) => `printf '%s %s\\n' "$BATON_MARK" '${text}'`;

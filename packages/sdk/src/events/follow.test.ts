@@ -78,7 +78,7 @@ test('a silent socket is reopened, and after pages a socket is tried again', asy
   globalThis.WebSocket = class extends realSocket {
     constructor(url: string | URL, protocols?: ConstructorParameters<typeof WebSocket>[1]) {
       opened.push(String(url));
-      // The second and the third use a service without sockets.
+      // The second and third sockets use a service without sockets.
       super([2, 3].includes(opened.length) ? `${String(url)}/none` : url, protocols);
     }
   };

@@ -93,7 +93,10 @@ export async function* follow(
   }
 }
 
-/** A proxy without support for sockets may have rejected the socket. The error of the page is the real one. */
+/**
+ * A proxy without support for sockets may have rejected the socket. The error from the request for a page is the real
+ * one.
+ */
 function isPassing(error: unknown): boolean {
   return error instanceof SocketRefusal || (error instanceof BatonError && error.retryable);
 }

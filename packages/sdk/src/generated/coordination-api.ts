@@ -344,7 +344,7 @@ cursor?: string;
 }, options?: CallOptions): Paged<TaskPage, Task>;
 /** Read a task. Needs tasks.read. `GET /api/v1/tasks/{ref}` */
 get(ref: string, options?: CallOptions): Promise<Task>;
-/** Change a task. The holder of the live claim presents claimId and fencingToken. Unchanged values have no effect. A change of title, description, acceptance, or of a custom field that the outcome of an approved gate reads renews the approval request, unless the caller may decide it. Only the author of a check or a requirement, or a person, can remove or change it or clear a field that its condition reads; a principal that worked on the task never can. Needs tasks.write. `PATCH /api/v1/tasks/{ref}` */
+/** Change a task. The holder of the live claim presents claimId and fencingToken. Unchanged values have no effect. A change to title, description or acceptance, or to a custom field that the outcome of an approved gate reads renews the approval request, unless the caller may decide it. Only the author of a check or a requirement, or a person, can remove or change it or clear a field that its condition reads; a principal that worked on the task never can. Needs tasks.write. `PATCH /api/v1/tasks/{ref}` */
 update(ref: string, body: TaskChange, options: CallOptions & Matched): Promise<Task>;
 /** Complete a task. A task with checks keeps its status until a verification attempt has passed; a second call returns the task unchanged. A task of a process step with a form can only be completed while its custom fields satisfy the form (`/tasks/{ref}/form`). Needs tasks.write. `POST /api/v1/tasks/{ref}:complete` */
 complete(ref: string, body: TaskCompletion, options: CallOptions & Matched): Promise<Task>;
@@ -467,7 +467,7 @@ cursor?: string;
 get(id: string, options?: CallOptions): Promise<Claim>;
 /** Extend or shorten the lease of a claim. For its holder, or with `claims.manage`. Send a heartbeat every third of the lease. Without `ttlSeconds`, the lease is renewed for its original length. Needs tasks.claim or claims.manage. `POST /api/v1/claims/{id}:heartbeat` */
 heartbeat(id: string, body?: ClaimHeartbeat, options?: CallOptions): Promise<Claim>;
-/** Check whether a claim and its fencing token currently protect the task. For external gateways (Git, deployments) that must reject a stale holder. `superseded` if the token is not that of the last claim of the task. Needs tasks.read. `POST /api/v1/claims/{id}:check` */
+/** Check whether a claim and its fencing token currently protect the task. For external gateways (Git, deployments) that must reject a stale holder. `superseded` if the token is not that of the latest claim of the task. Needs tasks.read. `POST /api/v1/claims/{id}:check` */
 check(id: string, body: ClaimCheckRequest, options?: CallOptions): Promise<ClaimCheck>;
 /** Release a claim. For its holder, or with `claims.manage`. A claim that has already ended doesn't change. Needs tasks.claim or claims.manage. `POST /api/v1/claims/{id}:release` */
 release(id: string, body?: ClaimRelease, options?: CallOptions): Promise<Claim>;
@@ -589,13 +589,13 @@ cursor?: string;
 get(id: string, options?: CallOptions): Promise<Approval>;
 /** Approve. For the assigned person, or a person with the required role. Opens a gate. If the subject has changed, the request needs `subjectDigest` with the digest of the current subject. Needs approvals.decide. `POST /api/v1/approvals/{id}:approve` */
 approve(id: string, body?: ApprovalDecision, options?: CallOptions & Partial<Matched>): Promise<Approval>;
-/** Reject. For the people who may approve. Opens a gate too; its task stays open, and people decide how to continue. Needs approvals.decide. `POST /api/v1/approvals/{id}:reject` */
+/** Reject. For the people who may approve. Also opens a gate; its task stays open, and people decide how to continue. Needs approvals.decide. `POST /api/v1/approvals/{id}:reject` */
 reject(id: string, body?: ApprovalDecision, options?: CallOptions & Partial<Matched>): Promise<Approval>;
 /** Cancel a request for approval. Opens a gate. Only a person who may decide a gate can cancel one that another principal requested. A request that a task type, rule, process or verification declares can be cancelled by such a person, or by a person with `claims.manage`. Cancelling again changes nothing. Needs approvals.manage. `POST /api/v1/approvals/{id}:cancel` */
 cancel(id: string, body?: ApprovalCancellation, options?: CallOptions): Promise<Approval>;
 /** Read the outcome of a decision and its progress. The task's type declares the outcome. A worker executes it on behalf of the decider; it waits while a task that it changes is claimed or held back. Needs approvals.read. `GET /api/v1/approvals/{id}/outcome` */
 getOutcome(id: string, options?: CallOptions): Promise<ApprovalOutcome>;
-/** Retry the outcome of a decision. For the decider, or an administrator, once the outcome has failed or hangs. Completed actions are not repeated; a worker retries the others. Needs approvals.decide. `POST /api/v1/approvals/{id}:replay-outcome` */
+/** Retry the outcome of a decision. For the decider, or an administrator, once the outcome has failed or is stuck. Completed actions are not repeated; a worker retries the others. Needs approvals.decide. `POST /api/v1/approvals/{id}:replay-outcome` */
 replayOutcome(id: string, options?: CallOptions): Promise<ApprovalOutcome>;
 }
 
@@ -776,7 +776,7 @@ cursor?: string;
 }, options?: CallOptions): Promise<WorkspaceTree>;
 /** Read a workspace. Needs workspaces.read. `GET /api/v1/workspaces/{id}` */
 get(id: string, options?: CallOptions): Promise<WorkspaceDetail>;
-/** Change a workspace, also an archived one. Values equal to the stored ones change nothing. taskTypes `null` inherits those of the parent. Needs workspaces.manage. `PATCH /api/v1/workspaces/{id}` */
+/** Change a workspace, even an archived one. Values equal to the stored ones change nothing. taskTypes `null` inherits those of the parent. Needs workspaces.manage. `PATCH /api/v1/workspaces/{id}` */
 update(id: string, body: WorkspaceChange, options: CallOptions & Matched): Promise<WorkspaceDetail>;
 /** Archive a workspace that has no active children and no active project. The workspace keeps its slug and its tasks. Archiving it again changes nothing. Needs workspaces.manage. `POST /api/v1/workspaces/{id}:archive` */
 archive(id: string, options?: CallOptions): Promise<WorkspaceDetail>;
@@ -1065,7 +1065,7 @@ cursor?: string;
 }, options?: CallOptions): Paged<CalendarPage, Calendar>;
 /** Read a version of a calendar. `GET /api/v1/calendars/{key}` */
 get(key: string, options?: CallOptions): Promise<Calendar>;
-/** Retire a calendar. A retired calendar still computes. Retiring it again changes nothing, and publishing reactivates it. With `dryRun` nothing is written. Needs calendars.write. `POST /api/v1/calendars/{key}:retire` */
+/** Retire a calendar. A retired calendar can still be used for computations. Retiring it again changes nothing, and publishing reactivates it. With `dryRun` nothing is written. Needs calendars.write. `POST /api/v1/calendars/{key}:retire` */
 retire(key: string, body: CalendarRetirement, options?: CallOptions & { query?: {
 dryRun?: boolean;
 } }): Promise<Calendar>;
@@ -1286,7 +1286,7 @@ cancel(id: string, body?: SkillInvocationCancel, options?: CallOptions): Promise
 export interface PackagesApi {
 /** Record the package that installed objects belong to. The caller also needs the permission for each kind. The link applies to all versions of an object, later ones included. An object of another package is transferred to this one. Needs packages.plan. `POST /api/v1/packages:record` */
 record(body: PackageRecord, options?: CallOptions): Promise<RecordedPackage>;
-/** Plan the changes that a package version would make. Nothing is written. Removing a document retires its object. A field that a person has changed since the last apply is preserved, unless `overwriteConsole` is true. `renames` gives objects new keys: a rule keeps its history; an object of another kind is created again with the changes that people made to it, and the old one is retired; agents can not be renamed. Instances of a process continue with the version that they started with, unless the `migrations` of the new version have `migrate`: then `deadlines` lists the deadlines that would move, among the 200 newest instances of each process, for a caller with processes.read. `behaviour` counts the newest instances of a process that would take another path, for a caller with processes.read and a package without errors. A version changes at most 100 objects. A tenant runs one plan or apply at a time, and a process two; 16 calls of a tenant wait for at most 10 s. Needs packages.plan. `POST /api/v1/packages:plan` */
+/** Plan the changes that a package version would make. Nothing is written. Removing a document retires its object. A field that a person has changed since the last apply is preserved, unless `overwriteConsole` is true. `renames` gives objects new keys: a rule keeps its history; an object of another kind is created again with the changes that people made to it, and the old one is retired; agents cannot be renamed. Instances of a process continue with the version that they started with, unless the `migrations` of the new version have `migrate`: then `deadlines` lists the deadlines that would move, among the 200 newest instances of each process, for a caller with processes.read. `behaviour` counts the newest instances of a process that would take another path, for a caller with processes.read and a package without errors. A version changes at most 100 objects. A tenant runs one plan or apply at a time, and a process two; 16 calls of a tenant wait for at most 10 s. Needs packages.plan. `POST /api/v1/packages:plan` */
 plan(body: PackagePlanRequest, options?: CallOptions): Promise<PackagePlan>;
 /** Apply the plan of a package in one transaction. The caller also needs the permission for each kind of object that the package changes. `plan_stale` means that the package, or an object that it changes, has changed since the plan: plan again. Other refusals have the codes of the operations for each kind, or are listed among the problems of `invalid_package`. Needs packages.plan. `POST /api/v1/packages:apply` */
 apply(body: PackageApplication, options?: CallOptions): Promise<AppliedPackage>;
@@ -1463,7 +1463,7 @@ revoke(id: string, options?: CallOptions): Promise<Delegation>;
 }
 
 export interface AuthzApi {
-/** Check which actions the caller may do. Checks the caller's own rights; nothing is written. The results are in the order of the checks. Each contains the permission, who grants it and what narrows it. `POST /api/v1/authz:check` */
+/** Check which actions the caller may perform. Checks the caller's own rights; nothing is written. The results are in the order of the checks. Each contains the permission, who grants it and what narrows it. `POST /api/v1/authz:check` */
 check(body: ActionChecks, options?: CallOptions): Promise<ActionCheckResults>;
 }
 

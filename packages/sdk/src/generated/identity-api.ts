@@ -317,7 +317,7 @@ replaceUser(id: string, body?: ScimUser, options?: CallOptions & { query?: {
 attributes?: string;
 excludedAttributes?: string;
 } }): Promise<ScimUser>;
-/** Change a user. Setting `active` to false disables the person and revokes its tokens. `PATCH /scim/v2/Users/{id}` */
+/** Change a user. Setting `active` to false disables the person and revokes their tokens. `PATCH /scim/v2/Users/{id}` */
 updateUser(id: string, body?: ScimPatch, options?: CallOptions & { query?: {
 attributes?: string;
 excludedAttributes?: string;

@@ -269,7 +269,7 @@ test('a run that requested an approval continues in a later run after the decisi
         await lease.askApproval({ comment: 'May I deploy?', assignedPrincipalId: service.admin.principalId })
       ).id;
       assert.equal(lease.end, 'suspended');
-      // Until it is decided, the task isn't offered.
+      // Until the approval is decided, the task isn't offered.
       assert.equal((await baton.work.listAvailable({ assigneeId })).items.length, 0);
       await admin.approvals.approve(approvalId, {});
       continue;
@@ -313,7 +313,7 @@ test('one task is done where it is named, whatever else is urgent, and the loop 
     const taken: string[] = [];
     for await (const lease of harness.work({ filter: { assigneeId }, task })) {
       taken.push(lease.task.title);
-      // It is released, and can be named again.
+      // The task is released, and can be named again.
       await lease.release();
     }
     assert.deepEqual(taken, ['named']);

@@ -47,7 +47,7 @@ function heldBack(body: object, status = 200): { readonly answer: StubAnswer; gi
   };
 }
 
-/** Waits for such a call. */
+/** Waits until this call has been made. */
 async function called(calls: readonly string[], name: string): Promise<void> {
   while (!calls.includes(name)) await sleep(5);
 }

@@ -388,7 +388,8 @@ export class Lease {
     try {
       await this.#endBy('suspended', suspended);
     } catch (error) {
-      // Its gate would block the task's new holder. If this fails, a person can still decide or cancel it.
+      // The approval's gate would block the task's new holder. If the cancel fails, a person can still decide or cancel
+      // the request.
       if (error instanceof LeaseLostError && !mayBeWritten)
         await this.#parts.api.approvals
           .cancel(

@@ -35,8 +35,8 @@ export function findAccess(
     const base = url.replace(/\/+$/, '');
     return { coordinationUrl: base, identityUrl: `${base}/iam`, token };
   }
-  // Only the command line has profiles. If it were ignored, a program would act as the administrator instead of the
-  // profile's user.
+  // Only the command line has profiles. If the variable were ignored, a program would act as the administrator instead
+  // of the profile's user.
   if (profile && token === '')
     throw new ConnectionError(
       'BATON_PROFILE is for commands of the command line only: set BATON_URL and BATON_TOKEN here, or unset it.',

@@ -11,7 +11,7 @@ const depthMax = 400;
 export const faultsMax = 20;
 const pathLengthMax = 200;
 
-/** A fault of an instance: its location and its message, without the sent value. */
+/** A fault in an instance: its location and its message, without the sent value. */
 export interface SchemaFault {
   path: string;
   message: string;
@@ -32,7 +32,7 @@ export interface Subschema {
   readonly resource: Resource;
   /** In evaluation order. */
   checks: readonly Check[];
-  /** Whether it has keywords for members that no other keyword has evaluated. */
+  /** Whether the schema has keywords for members that no other keyword has evaluated. */
   tracks: boolean;
 }
 
@@ -52,7 +52,7 @@ export function newSeen(): Seen {
   return { names: new Set(), items: new Set() };
 }
 
-/** The evaluation exceeded its limit of steps or depth. */
+/** The evaluation exceeded its limit on steps or depth. */
 export class TooCostly extends Error {}
 
 /** One evaluation of one instance: its budget, its faults, and the resources on its path. */

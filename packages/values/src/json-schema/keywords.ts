@@ -7,7 +7,7 @@ export type Place = 'schema' | 'schemas' | 'schemasByName' | 'value';
 
 export interface KeywordForm {
   readonly place: Place;
-  /** The fault of the value, or undefined. Schemas inside of it are validated one by one. */
+  /** The fault in the value, or undefined. Schemas inside of it are validated one by one. */
   fault(value: Json): string | undefined;
 }
 

@@ -15,7 +15,9 @@ export const patternSizeMax = 500;
 /** The limit for all patterns of a schema together. */
 export const patternSizesMax = 2_000;
 
-/** @throws Error with the problem of the pattern */
+/**
+ * @throws Error that describes the problem with the pattern
+ */
 export function compilePattern(text: string): Pattern {
   const compiled = RE2JS.compile(RE2JS.translateRegExp(text));
   return { matches: (given) => compiled.test(given), stepsPerCharacter: compiled.programSize() };

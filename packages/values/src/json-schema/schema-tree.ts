@@ -41,7 +41,7 @@ class SchemaReader implements SchemaTree {
   readonly documents = new Map<Subschema, Json>();
   readonly patterns = new Map<string, Pattern>();
   readonly #references: { from: Subschema; keyword: string; reference: string }[] = [];
-  /** For each schema, those that apply to the same value. */
+  /** For each schema, the schemas that apply to the same value as it does. */
   readonly #applied = new Map<Subschema, Subschema[]>();
   #patternSizes = 0;
 

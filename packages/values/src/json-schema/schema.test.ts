@@ -418,7 +418,10 @@ const schema: fc.Arbitrary<Json> = fc.letrec<{ schema: Json }>((tie) => {
   };
 }).schema;
 
-/** The answer of ajv, or nothing if its program is faulty: some with `not: true` use a variable that they don't declare. */
+/**
+ * The result of ajv, or nothing if the program that it generates is faulty: for some schemas with `not: true`, the
+ * program uses a variable that it doesn't declare.
+ */
 function answerOf(oracle: (instance: Json) => unknown, instance: Json): unknown {
   try {
     return oracle(instance);

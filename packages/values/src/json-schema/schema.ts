@@ -18,7 +18,7 @@ import { readSchema, type SchemaTree } from './schema-tree.ts';
  * when it is parsed (size, references, patterns), and in steps whenever it is applied.
  */
 export interface PreparedSchema {
-  /** The faults of an instance, at most 20; empty if it is valid. Takes at most 25 ms on a quiet machine. */
+  /** The faults in an instance, at most 20; empty if it is valid. Takes at most 25 ms on a quiet machine. */
   faultsOf(instance: Json): SchemaFault[];
   /** The steps that an evaluation of the instance takes, to compare the cost of schemas. */
   stepsFor(instance: Json): number;

@@ -104,7 +104,7 @@ function pointerOf(path: string): string {
 const absentCodes = ['unknown_reference', 'unknown_role', 'unknown_requirement', 'not_found'];
 const givenKinds: readonly Kind[] = ['Role', 'Capability', 'Workspace', 'Project'];
 
-/** Whether it references only objects of the files themselves, which are created first. */
+/** Whether it references only objects declared in the files themselves, which are created first. */
 function isGiven({ declared }: Planning, document: Declared, path: string, code: string): boolean {
   if (!absentCodes.includes(code)) return false;
   const value = valueAt(document, path);

@@ -71,7 +71,7 @@ interface Held {
 }
 
 /**
- * A principal is identified by its key in the member `applyKey` of its metadata; `spec.id` takes over one without a
+ * A principal is identified by its key in the member `applyKey` of its metadata; `spec.id` adopts a principal without a
  * key.
  */
 export async function planPrincipal(planning: Planning, document: Declared): Promise<Change> {
@@ -211,7 +211,7 @@ async function refuseNamesake({ world, problems }: Planning, document: Declared)
     problems.add(
       document,
       '/spec/displayName',
-      `there is one already without a key: take it over by id: ${namesake.id}, or use another name.`,
+      `there already is one without a key: adopt it by setting id: ${namesake.id}, or use another name.`,
     );
 }
 
@@ -280,7 +280,7 @@ async function withdrawBesideRival({ baton, world }: Planning, key: string, made
   if (rivals.length === 0) return;
   const { [principalKeyMember]: _key, ...others } = made.metadata;
   const metadata = { ...others, [withdrawnMember]: key };
-  // Only if it is unchanged: another run of this attempt may have continued without a rival.
+  // Only if the principal is unchanged: another run of this attempt may have seen no rival and continued with it.
   await baton.principals.update(made.id, { metadata }, { ifMatch: '"principal-1"' });
   // A principal of kind `service` can't be disabled.
   if (made.kind !== 'service') await baton.principals.disable(made.id, {});
@@ -289,7 +289,7 @@ async function withdrawBesideRival({ baton, world }: Planning, key: string, made
   );
 }
 
-/** Each write is independent: if it is killed between two, the next apply writes the rest. */
+/** Each write is independent: if apply is killed between two of them, the next apply writes the rest. */
 async function changePrincipal(
   planning: Planning,
   found: Principal,

@@ -196,7 +196,7 @@ async function createProject(planning: Planning, { key: path, spec }: Declared):
   });
 }
 
-/** First the fields, then the status; if it is killed between them, the next apply writes the status. */
+/** First the fields, then the status; if apply is killed between them, the next apply writes the status. */
 async function changeProject(planning: Planning, found: Project, patch: JsonObject): Promise<void> {
   const { projects } = planning.baton;
   const { status, owner, template, templateVersion, ...rest } = patch;

@@ -35,7 +35,7 @@ export function beadsGraph(lines: readonly BacklogLine[], words: Words, leftOut:
   return { lines: new Map(lines.map((line) => [line.issue.id, line])), children, words, leftOut };
 }
 
-/** The status of an issue here: an issue that `bd ready` doesn't list is blocked, and reported. */
+/** The status of an issue in Baton: an issue that `bd ready` doesn't list is blocked, and reported. */
 export function statusIn(line: BacklogLine, graph: BeadsGraph): SourceStatus {
   const { issue } = line;
   const { words, leftOut } = graph;
@@ -48,7 +48,10 @@ export function statusIn(line: BacklogLine, graph: BeadsGraph): SourceStatus {
   const chosen = words.statuses.get(plainWord(issue.status));
   if (chosen !== undefined) return chosen;
   if (heldStatuses.has(issue.status)) {
-    leftOut.add(`is ${issue.status} for an agent there: blocked, so it is not offered to agents`, issue.id);
+    leftOut.add(
+      `is ${issue.status} for an agent in the source: blocked, so it is not offered to agents`,
+      issue.id,
+    );
     return 'blocked';
   }
   if ((issue.dependencies ?? []).some(isExternal)) {

@@ -89,7 +89,7 @@ export function csvColumns(header: readonly string[], map = ''): CsvColumns {
   }
   if (columns.title === undefined)
     throw usage(
-      `No column is the title: select one with --map title=…; the columns are: ${header.join(', ')}.`,
+      `No title column was detected: select one with --map title=…; the columns are: ${header.join(', ')}.`,
     );
   return columns;
 }

@@ -123,7 +123,7 @@ function rowAt(text: string, from: Place, delimiter: string): ReadRow {
     let cell = '';
     if (text[at] === '"') {
       const end = closingQuote(text, at + 1);
-      if (end === undefined) return faultAt(at, 'begins a quote that never ends');
+      if (end === undefined) return faultAt(at, 'opens a quote that is never closed');
       cell = text.slice(at + 1, end).replaceAll('""', '"');
       line += cell.split('\n').length - 1;
       at = end + 1;

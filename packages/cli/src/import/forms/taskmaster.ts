@@ -30,9 +30,7 @@ async function fileOf(path: string): Promise<string> {
     const file = join(path, one);
     if ((await lstat(file).catch(() => undefined))?.isFile() === true) return file;
   }
-  throw new PlainError(
-    `${visible(path)} holds no tasks of claude-task-master: there is no ${places[0]} in it.`,
-  );
+  throw new PlainError(`${visible(path)} contains no claude-task-master tasks: it has no ${places[0]}.`);
 }
 
 /** The folder around `.taskmaster/tasks`, or around `tasks`. */
@@ -72,7 +70,7 @@ function tagsIn(document: unknown, name: string, leftOut: LeftOut): { tag: strin
   });
   if (tags.length === 0)
     throw new PlainError(
-      `${name} holds no tasks of claude-task-master: it needs {"master": {"tasks": […]}}.`,
+      `${name} contains no claude-task-master tasks: it needs {"master": {"tasks": […]}}.`,
     );
   return tags;
 }
@@ -125,7 +123,7 @@ function readTask(value: unknown, where: Where, reading: Reading): void {
     description: descriptionOf(fields),
     status: sourceStatus,
     priority: priorityIn(textIn(fields['priority']) ?? '') ?? parentPriority(where, reading),
-    // A finished item has already been checked there, or never will be.
+    // A finished item has already been checked in its tracker, or never will be.
     ...(strategy !== undefined && !isOver && { acceptance: [checkOf(strategy)] }),
     customFields: omitEmpty({
       labels: where.tag === 'master' ? [] : [where.tag],

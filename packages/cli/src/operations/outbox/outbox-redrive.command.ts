@@ -35,8 +35,8 @@ export function addOutboxRedrive(outbox: Command, context: CommandContext): void
 }
 
 /**
- * Page by page, from the newest on: an event that fails again in the meantime keeps its position, and is not retried
- * twice.
+ * Page by page, starting with the newest: an event that fails again in the meantime keeps its position, and is not
+ * retried twice.
  */
 async function redriveAll(
   baton: BatonClient,
@@ -52,7 +52,7 @@ async function redriveAll(
       if ((sink === undefined || found.sink === sink) && (await redriveIfThere(baton, id, reason)))
         redriven += 1;
   } catch (error) {
-    output.progress(`${countOf(redriven)}, then it failed.\n`);
+    output.progress(`${countOf(redriven)}, then the command failed.\n`);
     throw error;
   }
   await show(output, options, { redriven }, () => [`${countOf(redriven)}.`]);

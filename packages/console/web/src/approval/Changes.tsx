@@ -133,7 +133,7 @@ function changedText(text: string): string {
 const formatCodePoint = (blank: string) =>
   `⟨U+${blank.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`;
 
-/** The length that unchanged text around a change is shortened to. The full subject follows below. */
+/** The length to which unchanged text around a change is shortened. The full subject follows below. */
 const equalCharactersMax = 240;
 
 function equalText(text: string, hasBefore: boolean, hasAfter: boolean): string {

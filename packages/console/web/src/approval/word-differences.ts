@@ -81,7 +81,7 @@ function runsOf(old: readonly string[], now: readonly string[]): Run[] {
   return changes > changesMax && equalCharacters < shorter * equalShareMin ? whole : runs;
 }
 
-/** How many words the rest of both texts shares, for each pair of positions. */
+/** How many words the remainders of both texts share, for each pair of positions. */
 function commonLengths(old: readonly string[], now: readonly string[]): Uint16Array {
   const width = now.length + 1;
   const lengths = new Uint16Array((old.length + 1) * width);

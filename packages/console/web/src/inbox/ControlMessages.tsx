@@ -21,7 +21,7 @@ const words: Readonly<Record<ControlMessage['operation'], string>> = {
   force_cancel: 'Cancel immediately',
 };
 
-/** Control messages to active runs that are not acknowledged yet. */
+/** Control messages to active runs that haven't been acknowledged yet. */
 export function ControlMessages({ me }: { me: HarnessContext }) {
   const { data, error, refetch } = useQuery({
     // Not under the query key of tasks: each refetch would send up to 41 more requests, and a busy tenant would never

@@ -6,7 +6,7 @@ import { meQuery, principalQuery, queries, taskQuery } from '../queries.ts';
 import styles from './journal.module.css';
 import { isId, type JournalSearch } from './journal-search.ts';
 
-/** The maximum number of actors to choose from; they are those of the shown events. */
+/** The maximum number of actors to choose from, which are the actors of the shown events. */
 const actorsMax = 50;
 
 interface FiltersProps {
@@ -103,8 +103,8 @@ function useField(value: string) {
   const reported = useRef(value);
   useEffect(() => {
     if (value === reported.current) return;
-    // Changed elsewhere, for example by a link. A value that the field itself reported must not overwrite newer
-    // input.
+    // The value was changed elsewhere, for example by a link. A value that the field itself reported must not overwrite
+    // newer input.
     reported.current = value;
     setText(value);
   }, [value]);

@@ -98,7 +98,7 @@ export function useLivePeople(): void {
   }, [queries]);
 }
 
-/** The time, each second, so that a session becomes unresponsive without a refetch. */
+/** The time, updated each second, so that a session becomes unresponsive without a refetch. */
 export function useNow(): number {
   const [now, setNow] = useState(serverNow);
   useEffect(() => {

@@ -97,7 +97,7 @@ function describeHealth({ report, failure }: ServiceHealth): string[] {
   ].filter((line) => typeof line === 'string');
 }
 
-/** Each metric's label, and the value from which on it is highlighted. */
+/** Each metric's label, and the value from which it is highlighted. */
 const shown: readonly {
   readonly name: string;
   readonly label: string;

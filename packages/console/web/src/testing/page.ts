@@ -223,14 +223,14 @@ export async function see(text: string | RegExp): Promise<void> {
 
 export function notSeen(text: string | RegExp): void {
   const isSeen = typeof text === 'string' ? seen().includes(text) : text.test(seen());
-  assert.ok(!isSeen, `${text} is in sight:\n${seen()}`);
+  assert.ok(!isSeen, `${text} is shown:\n${seen()}`);
 }
 
 /** Waits until a text is no longer visible. */
 export async function unseen(text: string | RegExp): Promise<void> {
   await until(
     () => !(typeof text === 'string' ? seen().includes(text) : text.test(seen())),
-    () => `waited until ${text} is away`,
+    () => `waited until ${text} disappeared`,
   );
 }
 

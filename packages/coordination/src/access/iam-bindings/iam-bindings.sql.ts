@@ -45,7 +45,7 @@ export function findBindings(tenantId: string, principalId: string) {
     order by created_at desc, id desc`;
 }
 
-/** Revokes the live bindings; the rows are oldest first. A binding that is re-pointed meanwhile is skipped. */
+/** Revokes the live bindings; the rows are oldest first. A binding that is re-pointed in the meantime is skipped. */
 export function updateBindingsToRevoked(tenantId: string, principalId: string) {
   return sql<IamBindingRow>`
     with live as materialized (

@@ -65,7 +65,7 @@ export async function createIamBinding(
   if (known !== undefined) return { binding: await repoint(context, known, grant), isNew: false };
   const binding = await bindNewIdentity(context, grant);
   if (binding !== undefined) return { binding, isNew: true };
-  // The identity was bound meanwhile, in this tenant or in another one.
+  // The identity was bound in the meantime, in this tenant or in another one.
   const bound = await context.db.row(lockBindingOfIdentity(context.tenantId, identity));
   if (bound?.principal_id !== principalId) return fail('iam_identity_bound_elsewhere');
   return { binding: await repoint(context, bound, grant), isNew: false };

@@ -38,8 +38,8 @@ export async function requireMayFile(
 }
 
 /**
- * The same for parts of a task: the permission is needed on the task. A request on the task's own path was already
- * authorized there; other callers, such as a declared comment, are authorized here.
+ * Like `requireMayFile`, for parts of a task: the permission is needed on the task. A request on the task's own path
+ * was already authorized there; other callers, such as a declared comment, are authorized here.
  * @throws as `requireMayFile`
  */
 export async function requireMayHangOn(
@@ -54,8 +54,8 @@ export async function requireMayHangOn(
 }
 
 /**
- * The same for a move: the permission is needed on the old and the new workspace. An object without a workspace needs
- * only the permission on the new one. The endpoint authorizes the object itself.
+ * Like `requireMayFile`, for a move: the permission is needed on the old and the new workspace. An object without a
+ * workspace needs only the permission on the new one. The endpoint authorizes the object itself.
  * @throws as `requireMayFile`
  */
 export async function requireMayMove(

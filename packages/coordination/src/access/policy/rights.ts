@@ -43,7 +43,7 @@ export class NeedsDecision extends NeedsAnswer {
 export interface Places {
   /** The objects of the request, the most specific first, each with its current relations. */
   ofRequest(db: Db): Promise<readonly Resource[]>;
-  /** Objects of one type, in any order, without missing ones. */
+  /** Objects of one type, in any order, without the missing ones. */
   ofType(db: Db, type: ResourceType, ids: readonly string[]): Promise<readonly Resource[]>;
   /** Maps the id of each object of a kind of this service to the result that `ofRequest` would return for it. */
   ofKind(db: Db, kind: string, ids: readonly string[]): Promise<ReadonlyMap<string, readonly Resource[]>>;

@@ -42,8 +42,8 @@ function traffic(request: () => Promise<{ status: number }>) {
 }
 
 /**
- * Uses another process than the busy one, to measure the wait for the victim's locks and not the wait for a connection
- * of the process that the victim keeps busy.
+ * Uses a process other than the busy one, to measure the wait for the victim's locks instead of the wait for a
+ * connection of the busy process.
  */
 const disableAt = (url: string, principalId: string) =>
   sendRequest(`${url}/api/v1/principals/${principalId}:disable`, 'POST', { token: baton.admin.token });

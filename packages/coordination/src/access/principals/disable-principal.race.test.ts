@@ -7,7 +7,7 @@ import { finishAllEndings } from '../../testing/sweepers.ts';
 import { untilBlockedBy } from '../../testing/wait-until.ts';
 
 const workers = 8;
-/** Milliseconds on an idle machine: neither waits for deadlock detection. */
+/** The two disables take milliseconds on an idle machine: neither waits for deadlock detection. */
 const mutualMsMax = 3000;
 /** A disable closes connections that block it for 600 ms, which occurs on a slow machine. Their callers receive 503. */
 const codesOfDisabled = ['principal_not_active', 'invalid_credentials', ...byDepth(['unavailable'], [])];

@@ -57,7 +57,7 @@ export function findPrincipal(tenantId: string, principalId: string) {
   return sql<PrincipalRow>`select * from principals where id = ${principalId} and tenant_id = ${tenantId}`;
 }
 
-/** Those of these ids that belong to active people. */
+/** Returns those of the ids that belong to active people. */
 export function findActivePeople(tenantId: string, ids: readonly string[]) {
   return sql<{ id: string }>`
     select id from principals
@@ -68,7 +68,7 @@ export function findCorePrincipal(tenantId: string) {
   return sql<{ id: string }>`select core_principal_id as id from tenants where id = ${tenantId}`;
 }
 
-/** Those of these ids that don't belong to principals of the tenant. */
+/** Returns those of the ids that don't belong to principals of the tenant. */
 export function findUnknownPrincipals(tenantId: string, ids: readonly string[]) {
   return sql<{ id: string }>`
     select asked.id from unnest(${ids}::uuid[]) as asked (id)

@@ -60,7 +60,7 @@ export async function dropSecret({ db, secrets }: Context, secret: SecretName): 
   else if (secrets.kind === 'table') await secrets.apply(db, await secrets.delete(secret));
 }
 
-/** Longer than a request to the store may take, so that no other process uses the path meanwhile. */
+/** Longer than a request to the store may take, so that no other process uses the path in the meantime. */
 const takenSeconds = 60;
 
 /**

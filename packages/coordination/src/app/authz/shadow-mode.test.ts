@@ -103,7 +103,7 @@ test('an unavailable, slow or broken point is counted, and changes or delays no 
   policy.behave((_path, _body, res) => (held.push(res), 'answered'));
   const startedAt = performance.now();
   for (let n = 0; n < 5; n += 1) await done(reader.get(`/tasks/${task.id}`));
-  // It times out after 1 s: waiting for it five times would take 5 s.
+  // The query times out after 1 s: waiting for it five times would take 5 s.
   assertTookLess(startedAt, 3000);
   if (!isLongProof) {
     policy.behave((_path, _body, res) => (res.destroy(), 'answered'));

@@ -13,7 +13,8 @@ import {
 /** The store's gauges are read at most once in this time, whatever the number of callers. */
 const countsAgeMsMin = 5000;
 /**
- * The pause after a reading grows with its duration, so that readings take at most one part in this number of the time.
+ * The pause after a reading is at least this many times the reading's duration, so that readings take little of the
+ * time.
  */
 const pausePerReading = 50;
 const countsAgeMsMax = 60_000;
@@ -39,7 +40,7 @@ export function createGauges(pool: Pool, log: Logger): Gauges {
     return reading;
   }
 
-  /** One reading at a time, however long the database takes; after a failure the next call reads again. */
+  /** Only one reading runs at a time, however long the database takes; after a failure the next call reads again. */
   async function read(): Promise<StoreRow | undefined> {
     const startedAtMs = performance.now();
     nextAtMs = Number.POSITIVE_INFINITY;

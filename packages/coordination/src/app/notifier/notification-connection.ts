@@ -6,7 +6,7 @@ import { answerAlive, listenToChannels, notify, openChannel } from './notifier.s
 export interface ConnectionOptions {
   readonly pool: Pick<Pool, 'connect'>;
   readonly log: Logger;
-  /** Called with notifications of other connections and our own; absent in a process that only sends. */
+  /** Called with notifications from other connections and our own; absent in a process that only sends. */
   readonly received?: ((message: Message) => void) | undefined;
   /** Called when the connection is open, for the first time or again; earlier notifications may have been missed. */
   opened(): void;
@@ -17,7 +17,7 @@ type Client = Awaited<ReturnType<Pool['connect']>>;
 type State =
   | { readonly name: 'connecting' }
   | { readonly name: 'open'; readonly client: Client }
-  /** The timer of the next attempt, after a loss or a failed attempt. */
+  /** The timer for the next attempt, after a loss or a failed attempt. */
   | { readonly name: 'waiting'; readonly timer: NodeJS.Timeout }
   | { readonly name: 'closed' };
 

@@ -5,7 +5,7 @@ import { Announcements, everything, type Message } from './announcements.ts';
 import { NotificationConnection } from './notification-connection.ts';
 import { bindingChannel, journalChannel } from './notifier.sql.ts';
 
-/** Callbacks for announcements of other processes. */
+/** Callbacks for announcements from other processes. */
 export interface Listener {
   journalGrew(tenantId: string): void;
   bindingChanged(issuer: string, iamPrincipalId: string): void;
@@ -69,7 +69,7 @@ export class Notifier {
   }
 
   #opened(): void {
-    // Announcements of others before the connection was open are lost.
+    // Announcements that other processes made before the connection was open are lost.
     this.#listener?.missed();
     this.#schedule();
   }

@@ -111,7 +111,7 @@ test('queued history counts against the limit until its client has read it', asy
   );
   await sleep(100);
   const share = pageReaders.queuedBytesMax(queuedBytesMax);
-  // 256 MiB for all of them.
+  // 256 MiB for all streams together.
   assert.equal(share, (256 * 1024 * 1024) / 400);
 });
 

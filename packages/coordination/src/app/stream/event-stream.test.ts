@@ -259,7 +259,7 @@ test('a browser sends its token as a second sub-protocol, and the response selec
 test('a token that expires while the stream is open closes it with 4401', async () => {
   const shortLived = await baton.issuer.sign(
     { sub: reader.iamPrincipalId, tenant_id: reader.tenantId, scope: ['control-plane:read'] },
-    // expired but within the leeway of 5 s, so that the test is short
+    // expired, but within the leeway of 5 s, so that the test is short
     { lifeSeconds: -3 },
   );
   const client = openStream(baton.url, { token: shortLived, query: `?after=${await endCursor()}` });

@@ -97,7 +97,7 @@ test('a client behind a proxy that reads everything but never responds to a ping
   await serving({ pingEveryMs: 300 }, async (served) => {
     const client = await openAtEnd(served);
     const socket = served.sockets.at(-1) as Socket;
-    // Its machine is down; the proxy in between continues to read and keeps the connection open.
+    // The client's machine is down; the proxy in between continues to read and keeps the connection open.
     (
       client.ws as unknown as { _receiver: { removeAllListeners(name: string): void } }
     )._receiver.removeAllListeners('ping');

@@ -141,7 +141,7 @@ export class TenantTail {
     return pollMs;
   }
 
-  /** A stream that starts to follow meanwhile gets the batch from the kept messages. */
+  /** A stream that starts to follow in the meantime gets the batch from the kept messages. */
   async #deliver(batch: Batch): Promise<void> {
     let turnBegan = performance.now();
     for (const [at, follower] of [...this.#followers].entries()) {

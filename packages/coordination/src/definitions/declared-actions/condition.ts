@@ -20,7 +20,7 @@ export interface ConditionBounds {
   readonly roots?: readonly string[];
 }
 
-/** The defect of a condition; undefined if it is valid. */
+/** What is wrong with a condition; undefined if it is valid. */
 export function findConditionFault(condition: Json, bounds: ConditionBounds = {}): string | undefined {
   const { bytes, nodes } = measureDocument(condition);
   if (bytes > bytesMax) return `is larger than ${bytesMax} bytes`;
@@ -31,7 +31,7 @@ export function findConditionFault(condition: Json, bounds: ConditionBounds = {}
   return faultInPart(condition) ?? foreignRoot(condition, bounds.roots);
 }
 
-/** The nesting of operators; at most the number of the condition's nodes. */
+/** The nesting depth of operators; at most the number of the condition's nodes. */
 function levelsOf(condition: Json): number {
   const [[operator, content] = []] = membersOf(condition);
   if (operator === undefined || content === undefined) return 0;

@@ -62,7 +62,7 @@ export function lookupIn(values: ExpressionValues, others: Lookup): Lookup {
 /**
  * Inserts these values into the actions. An expression without a value, or with one that is only known after the
  * decision, remains unresolved.
- * @returns undefined if the texts have more than `charactersMax`, since a few expressions can produce megabytes
+ * @returns undefined if the texts exceed `charactersMax`, since a few expressions can produce megabytes
  */
 export function fillActions(
   actions: readonly DecisionAction[],

@@ -57,7 +57,7 @@ export type UsageInput = z.output<typeof UsageInput>;
 
 const externalReference = z.string().max(2000).nullish();
 const metadata = z.unknown().default({}).meta({ type: 'object', 'x-maxBytes': documentBytesMax });
-/** Other values are refused with a code of their own. */
+/** Accepts any word; the command refuses invalid ones with its own codes. */
 const word = z.string().max(queryWordCharactersMax);
 
 export const ActionRequest = z

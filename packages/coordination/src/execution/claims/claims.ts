@@ -51,7 +51,7 @@ async function claimInStatement(
   throw new NeedsTransaction();
 }
 
-/** The same statement, but if it returns no claim, the reason is found under the locks of session and task. */
+/** Like `claimTask`, but if the statement returns no claim, the reason is found under the locks of session and task. */
 async function claimInTransaction(
   context: Context,
   ref: TaskRef,

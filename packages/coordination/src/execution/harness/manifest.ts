@@ -61,7 +61,7 @@ const Model = z.strictObject({
 });
 const section = z.unknown().optional().meta({ type: 'object', 'x-maxBytes': 16_384 });
 
-/** Unknown fields are dropped. The verb refuses the server's sections with their own code. */
+/** Unknown fields are dropped. The handler refuses the server's sections with their own error code. */
 export const ManifestCompilation = z
   .looseObject({
     claimId: Uuid,

@@ -118,7 +118,7 @@ export async function endAttempts(
   );
 }
 
-/** The code of a reason: the text before its first colon. */
+/** The code of a reason: the part before its first colon. */
 function codeOf(reason: string): string {
   return (reason.split(':', 1)[0] ?? '').trim();
 }

@@ -76,7 +76,7 @@ async function requireWritable(
     if (completes) await requireCompletable(context, task);
     const presented = { claimId: task.run_claim_id, fencingToken: task.run_fencing_token };
     const liveClaim = await passClaimGate(context, task.id, presented, { claimRequired: true });
-    // Also checked for a run that leaves its task open: a process step reads the output of the newest run.
+    // The output is also validated if the run leaves its task open: a process step reads the output of the newest run.
     await requireAddressee(context, task);
     return liveClaim;
   } catch (refusal) {

@@ -4,9 +4,9 @@ import { idParams } from '@baton/values/keys';
 import { type WholeListQuery, wholeListQuery } from '../../service/whole-list.ts';
 
 /**
- * Lists of a run's entries in the order of `seq` (docs/reference/README.md#pagination): without `limit` and `cursor`
- * the whole list, up to 10,000 entries, otherwise in pages. A cursor is the last `seq`, and only valid for this list of
- * this run. Both forms end early, with a `nextCursor`, once the documents of the page reach 4 MiB.
+ * A run's entries, ordered by `seq` (docs/reference/README.md#pagination): without `limit` and `cursor`, the whole
+ * list, up to 10,000 entries; otherwise, pages. A cursor contains the last `seq` of a page, and is valid only for this
+ * list of this run. Both forms end early, with a `nextCursor`, once the documents of the page reach 4 MiB.
  */
 
 const wholeRowsMax = 10_000;
@@ -17,7 +17,9 @@ export interface JournalRow {
   seq: number;
 }
 
-/** The declaration of such a list; each adds its path, its texts, permission, form and handler. */
+/**
+ * The fields that all such operations share; each adds its path, descriptions, permission, response schema and handler.
+ */
 export const journalList = {
   method: 'GET',
   params: idParams,

@@ -6,7 +6,7 @@ import type { Tables } from '../../service/schema.ts';
 /** A running run under its live claim, locked. */
 export type LiveRunRow = RunRow &
   Pick<RowOf<Tables['tasks']>, 'workspace_id'> & {
-    /** Its `maxDurationSeconds` have passed. */
+    /** Whether the run has exceeded its `maxDurationSeconds`. */
     is_over_time: boolean;
   };
 

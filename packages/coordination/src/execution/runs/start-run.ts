@@ -60,7 +60,7 @@ async function startInTransaction(context: Context, ref: TaskRef, request: RunRe
   try {
     return await startUnderLocks(context, ref, request);
   } catch (error) {
-    // A wrong revision is the first refusal, and only checked separately if another one occurs.
+    // A wrong revision takes precedence over other refusals, so it is checked separately only if one of them occurs.
     if (error instanceof Refusal) await requireOwnRevision(context, request);
     throw error;
   }

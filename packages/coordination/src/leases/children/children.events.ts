@@ -12,7 +12,7 @@ const childRun = {
   attempt: z.int(),
 };
 
-/** A run of the child's task started; after a suspended run, or one whose lease expired, it is the next run. */
+/** A run of the child's task started. If an earlier run was suspended or its lease expired, this is the next run. */
 export const childStarted = defineEvent('run.child.started', 'run', z.strictObject(childRun));
 
 /** The child's result was stored in its handle. */

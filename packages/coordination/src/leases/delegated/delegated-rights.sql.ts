@@ -18,7 +18,7 @@ export function findDelegatedRights(
       and s.id = coalesce(${sessionId}::uuid, (select session_id from runs where id = ${runId}::uuid and tenant_id = ${tenantId}))`;
 }
 
-/** Delegations with permissions, under which a principal currently has a session. */
+/** Delegations with permissions under which a principal currently has a session. */
 export function findLiveDelegations(tenantId: string, principalId: string) {
   return sql<DelegatedRow>`
     select d.id as delegation_id, d.permissions

@@ -7,9 +7,9 @@ import { findDelegatedRights, findLiveDelegations } from './delegated-rights.sql
 export type InSession = { readonly sessionId: string } | { readonly runId: string };
 
 /**
- * With `CP_DELEGATION_NARROWS`, writes in a session for a person also require the right in the delegation, unless it
- * lists none. Without the setting there is no query. A delegation's rights never change, so nothing is locked; its
- * expiry is checked by the claim gate. See docs/reference/sessions.md#delegations.
+ * With `CP_DELEGATION_NARROWS`, writes in a session for a person also require the permission in the delegation, unless
+ * the delegation lists none. Without the setting there is no query. A delegation's permissions never change, so nothing
+ * is locked; its expiry is checked by the claim gate. See docs/reference/sessions.md#delegations.
  * @throws Refusal `permission_denied` with the delegation
  */
 export async function requireDelegated(

@@ -53,7 +53,7 @@ export async function cancelCalls(
 
 /**
  * Withdraws the invocations of a principal that is being disabled: the first batch now; the rest, and locked ones, by
- * the worker, which was notified of the principal's change. It doesn't wait for locks.
+ * the worker, which is notified of the change to the principal. It doesn't wait for locks.
  * @returns the total
  */
 export async function withdrawCallsOf(context: Context, principalId: string): Promise<number> {

@@ -29,15 +29,15 @@ export async function attemptDelivery(attempts: Attempts, delivery: Delivery): P
 }
 
 /**
- * Withholds events that may have crashed a worker: events of the same delivery are tried one by one, and an event that
- * was tried alone in as many crashes as the allowed attempts becomes a dead letter.
+ * Withholds events that may have crashed a worker: events of the same delivery are retried one by one, and an event
+ * that was sent alone in as many crashes as there are allowed attempts becomes a dead letter.
  * @returns undefined for a delivery that may be sent
  */
 function withholdSuspects({ rows, isUnsettled }: Delivery, attemptsMax: number): Outcome[] | undefined {
   const [{ attempts, unsettled }] = rows as [DueEventRow];
   if (!isUnsettled) return undefined;
   if (rows.length > 1) return rows.map(() => ({ kind: 'returned', isAlone: true }));
-  // In the first crash it may have been delivered with others, and one of those may have been at fault.
+  // In the first crash, the event may have been delivered with others, and one of those may have been at fault.
   const isOver = unsettled > 1 && attempts > attemptsMax;
   return isOver ? [{ kind: 'failed', error: crashedEachTime, isUnsent: true }] : undefined;
 }
@@ -55,7 +55,8 @@ async function attemptEvent(
 }
 
 /**
- * Decides whether the event or the sink is at fault: if the sink responded, the event is, provided others succeeded.
+ * Decides whether the event or the sink is at fault: if the sink responded, it is the event, provided that others were
+ * delivered.
  */
 function assignBlame(rest: SinkRest, outcome: Outcome, row: DueEventRow, beganAtMs: number): Outcome {
   if (outcome.kind === 'returned') return outcome;
@@ -95,7 +96,7 @@ export type Outcome =
   | { readonly kind: 'returned'; readonly isAlone?: boolean };
 
 const errorLengthMax = 500;
-/** An aborted sink may still report that it was never connected. */
+/** After an abort, a sink may still report that it was never connected. */
 const lastWordMsMax = 100;
 
 /**
@@ -122,7 +123,7 @@ export async function sendEvent(sink: Sink, row: DueEventRow, closing: AbortSign
   }
 }
 
-/** Operators of the tenant can read the text; the network error is only logged. */
+/** Operators of the tenant can read this message; the network error is only logged. */
 function outcomeOf(error: unknown): Outcome {
   const message = error instanceof Error ? error.message : 'unknown';
   const text = storableText(withoutAddresses(message).slice(0, errorLengthMax));

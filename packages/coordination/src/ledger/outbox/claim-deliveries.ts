@@ -8,7 +8,7 @@ export interface DeliveryClaims {
   batch(room: Room): Promise<readonly DueEventRow[][]>;
   /**
    * Claims one delivery, preferably a new one, because a paused sink is retried with events that it has not refused.
-   * Each call chooses another tenant: a sink may refuse all events of one tenant and accept those of others.
+   * Each call chooses a different tenant: a sink may refuse all events of one tenant and accept those of others.
    */
   first(room: Room): Promise<readonly DueEventRow[][]>;
   /** Like `first`, for one tenant. */
@@ -31,8 +31,8 @@ export function createDeliveryClaims(
   return { batch, first, firstOfTenant };
 
   /**
-   * Retries are only searched for in full scans, or if the last search left some: their index keeps delivered rows for
-   * as long as an old transaction of the cluster is open.
+   * Retries are searched for only in full scans, or if the last search left some: their index keeps delivered rows for
+   * as long as an old transaction in the cluster is open.
    */
   async function batch({ againMax, newMax, ...which }: Room): Promise<readonly DueEventRow[][]> {
     if (againMax + newMax <= 0) return [];
@@ -85,7 +85,9 @@ export interface Delivery {
   readonly isAgain: boolean;
   /** Whether an earlier worker claimed it and ended without a result. */
   readonly isUnsettled: boolean;
-  /** Events not started by then are released, because another worker may claim them when the lock ends. */
+  /**
+   * Events that have not been started by then are released, because another worker may claim them when the lock ends.
+   */
   readonly beginUntilMs: number;
 }
 

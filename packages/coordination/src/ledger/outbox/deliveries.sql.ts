@@ -24,13 +24,16 @@ export interface Which {
   /** Absent for all. */
   readonly onlyTenants?: readonly string[];
   /**
-   * Whether an unsettled delivery is claimed: never two at once, so that a crash identifies the one that caused it.
+   * Whether an unsettled delivery is claimed. Two are never claimed at once, so that a crash identifies the delivery
+   * that caused it.
    */
   readonly withUnsettled: boolean;
 }
 
 export interface Room extends Which {
-  /** The maximum number of events of retried and of new deliveries; the first delivery of each may have more. */
+  /**
+   * The maximum number of events of retried deliveries and of new ones; the first delivery of each kind may exceed it.
+   */
   readonly againMax: number;
   readonly newMax: number;
 }
@@ -105,7 +108,8 @@ export interface Remainder {
 }
 
 /**
- * Settles deliveries; one that another worker has claimed meanwhile, or an operator has changed, is left unchanged.
+ * Settles deliveries; one that another worker has claimed in the meantime, or that an operator has changed, is left
+ * unchanged.
  * @returns the new dead letters
  */
 export function settleDeliveries(settled: readonly Settled[], remainders: readonly Remainder[]) {

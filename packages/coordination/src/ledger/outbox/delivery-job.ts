@@ -23,8 +23,8 @@ const closingMsMax = 1000;
 
 /**
  * Delivers events to one sink, independently of other sinks: with its own queue, retries and pauses. A failed delivery
- * is retried with increasing delays and becomes a dead letter after the last attempt. Deliveries in progress of a
- * killed worker are repeated when their lock ends, with the same ids. See docs/reference/journal.md#sinks.
+ * is retried with increasing delays and becomes a dead letter after the last attempt. If a worker is killed, its
+ * deliveries in progress are repeated with the same ids when their lock ends. See docs/reference/journal.md#sinks.
  */
 export function deliverTo(sink: Sink, distribute: Distribute, tools: Tools): Job {
   const delivery = new SinkDelivery(sink, distribute, tools);

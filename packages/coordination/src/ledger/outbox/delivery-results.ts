@@ -44,7 +44,7 @@ export class DeliveryResults {
     });
   }
 
-  /** Results remain until this succeeds: otherwise all their events would be delivered again. */
+  /** Results are kept until this succeeds: otherwise all their events would be delivered again. */
   async store(): Promise<void> {
     const stored = [...this.#finished];
     if (stored.length === 0) return;
@@ -63,7 +63,10 @@ export class DeliveryResults {
       log.error({ sink: this.#sink, sequence }, 'an event could not be delivered and became a dead letter');
   }
 
-  /** Events that remain together: each failed event has its own attempts, and refused types have their own pauses. */
+  /**
+   * Events that remain in one delivery: each failed event has its own attempts, and refused types have their own
+   * pauses.
+   */
   #partOf({ row, outcome }: Sent): string {
     const isAlone = outcome.kind === 'failed' || (outcome.kind === 'returned' && outcome.isAlone);
     if (isAlone) return `alone ${row.sequence}`;

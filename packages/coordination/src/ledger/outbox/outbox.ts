@@ -12,8 +12,8 @@ type Tools = Pick<JobTools<Context>, 'pool' | 'settings' | 'log'>;
 const deletedRowsMax = 1000;
 
 /**
- * The jobs that empty the outbox, one per sink, so that sinks don't wait for each other. Without a sink, rows are only
- * deleted. See docs/reference/journal.md#sinks.
+ * The jobs that empty the outbox, and one job per sink, so that sinks don't wait for each other. Without a sink, rows
+ * are only deleted. See docs/reference/journal.md#sinks.
  */
 export function deliverOutbox(tools: Tools, { open, discarded }: Sinks): Job[] {
   const declaration = declare(tools, open);
@@ -43,7 +43,7 @@ function discard({ pool, log }: Tools, sinks: readonly string[]): Job {
   };
 }
 
-/** Until then, a repeated `:drop` still finds the dropped delivery. */
+/** Until the dropped delivery is deleted, a repeated `:drop` still finds it. */
 function sweepDropped({ pool, settings }: Tools): Job {
   return {
     name: 'outbox dropped',

@@ -14,7 +14,7 @@ import { SinkAway } from '../sinks/sink.ts';
 
 let baton: TestCoordination;
 const working: Worker[] = [];
-/** A pause is longer than any wait of a test. */
+/** A pause is longer than any wait in a test. */
 const restSeconds = '60';
 before(async () => {
   baton = await startCoordination({ CP_OUTBOX_BATCH_SIZE: '3', CP_OUTBOX_BACKOFF_BASE_SECONDS: restSeconds });
@@ -74,7 +74,7 @@ test('a sink that refuses the events of several tenants is paused for all', asyn
     throw new Error('answered 500');
   });
   await until(() => new Set(refused).size === 2 && refused.length >= 100, 'failures of both tenants');
-  // Those that were in progress may take longer than a pause on a busy machine. A pause is longer than this wait.
+  // On a busy machine, deliveries in progress may take longer than a pause. A pause is longer than this wait.
   let tries = 0;
   await until(
     async () => {

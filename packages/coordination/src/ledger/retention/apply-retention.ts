@@ -12,7 +12,7 @@ const tenantsMax = 20;
 
 /**
  * Runs a retention command, then moves or deletes the selected rows in batches, each in its own transaction, so that
- * readers and writers don't wait for all of them. After the timeout, or a crash, the worker continues.
+ * readers and writers don't wait for all of them. After the timeout or a crash, the worker continues.
  */
 export async function applyRetention({
   command,

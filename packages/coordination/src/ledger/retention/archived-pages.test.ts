@@ -239,7 +239,7 @@ longTest('a page reads no more rows of 20,000 events than of 60, archived or not
     from: { position: 0, sequence: 0 },
     filter: { ...everyEvent, entityId: entities[0] as string },
   };
-  // 30 to 80, depending on the rows not vacuumed yet; all 20,000 events fill 500.
+  // 30 to 80, depending on the rows that have not been vacuumed yet; all 20,000 events fill 500.
   const pagesMax = 150;
   const check = async (state: string) => {
     for (const statement of [

@@ -53,8 +53,8 @@ interface Page {
 }
 
 /**
- * Reads its pages and confirms each some time later, like the context adapter; the journal must keep the events that it
- * has not confirmed.
+ * Reads the consumer's pages and confirms each some time later, like the context adapter; the journal must keep the
+ * events that it has not confirmed.
  */
 async function consume(
   reader: Actor,
@@ -87,7 +87,7 @@ async function consume(
   return seen;
 }
 
-/** Counts responses; a response lost because of a kill isn't counted. */
+/** Counts responses, except those that were lost because of a kill. */
 async function putAway(
   operator: Actor,
   verb: 'archive' | 'prune',

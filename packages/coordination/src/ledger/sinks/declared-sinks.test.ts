@@ -98,7 +98,7 @@ test('while workers declare different filters for a sink, it gets each event tha
   await write(1);
   await createDistribution(tools(), young.made)();
   assert.equal((await waiting()).length, 3);
-  // Without any worker the last filters stay in force.
+  // Without any worker, the last filters stay in force.
   await baton.pool.run(sql`update outbox_sinks set seen_at = now() - interval '2 days'`);
   const [late] = await write(1, { type: 'session.closed' });
   await createDistribution(tools(), async () => undefined)();

@@ -17,7 +17,7 @@ export interface Sink {
   readonly timeoutMs: number;
   /**
    * Delivers one event, at least once: repeats have the same id.
-   * @param signal aborts when the delivery has ended, with a result or by timeout, which counts as failed
+   * @param signal aborts when the delivery has ended, either with a result or by timeout, which counts as a failure
    * @throws SinkAway when the event isn't at fault; any other error when the delivery of this event has failed
    */
   deliver(event: JournalEvent, signal: AbortSignal): Promise<void>;
@@ -34,7 +34,7 @@ export class SinkAway extends Error {
   readonly pauseMs: number | undefined;
   /**
    * `unclear`: the sink responded, so the event may still be at fault. `type`: it accepts no events of this type, so
-   * other types need not wait. Both are counted if other events were delivered meanwhile.
+   * other types need not wait. Both count as attempts if other events were delivered in the meantime.
    */
   readonly blame: 'sink' | 'unclear' | 'type';
 
@@ -46,7 +46,7 @@ export class SinkAway extends Error {
   }
 }
 
-/** The code of a network failure, without the address that its text may contain: tenants can read it. */
+/** The code of a network failure, without the address that its message may contain, because tenants can read it. */
 export function failureCodeOf(error: unknown): string {
   for (let one = error; one instanceof Error; one = one.cause) {
     const { code } = one as NodeJS.ErrnoException;

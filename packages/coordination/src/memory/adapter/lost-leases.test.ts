@@ -44,7 +44,7 @@ test('a process that lost a lease, or cannot renew it, stops sending in time', a
   await baton.pool.run(sql`
     update event_consumers set lease_id = gen_random_uuid(), leased_until = now() + interval '1 hour'
     where tenant_id = ${taken}`);
-  // The adapter renews every 3 s and sends every 200 ms until then.
+  // Until then, the adapter renews every 3 s and sends every 200 ms.
   await sleep(4000);
   const hasStopped = async () => {
     const before = sent(taken);

@@ -40,10 +40,7 @@ export const DocumentBody = z
   .meta({ id: 'KnowledgeDocument' });
 type DocumentBody = z.output<typeof DocumentBody>;
 
-/**
- * A list whose members are validated only if their number is within the limit: 8 MiB may contain a million invalid
- * members.
- */
+/** A list whose members are validated only if it isn't too long: 8 MiB may contain a million invalid members. */
 function boundedList<Item extends z.ZodType>(item: Item, itemsMax: number) {
   const list = z.array(item);
   const { $schema: _, ...described } = z.toJSONSchema(list, { io: 'input' });

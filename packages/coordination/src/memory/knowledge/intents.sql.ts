@@ -32,7 +32,7 @@ export function deleteIntent(tenantId: string, id: string) {
   return sql`delete from knowledge_intents where id = ${id} and tenant_id = ${tenantId}`;
 }
 
-/** Leases intents of crashed processes to the worker, the longest overdue first. */
+/** Leases intents of crashed processes to the worker, longest overdue first. */
 export function leaseDueIntents(rowsMax: number, leaseSeconds: number) {
   return sql<IntentRow>`
     update knowledge_intents i

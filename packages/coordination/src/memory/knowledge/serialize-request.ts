@@ -4,7 +4,7 @@ import { checkDocument, documentNodesMax } from '../../service/documents.ts';
 import { type ErrorCode, fail } from '../errors.ts';
 
 /**
- * Builds the text of requests to the memory service in steps: serializing 8 MiB at once would block all other requests.
+ * Builds the JSON of requests to the memory service in steps: serializing 8 MiB at once would block all other requests.
  */
 
 /** How many characters are written between two yields, which takes about 2 ms. */

@@ -43,7 +43,7 @@ import {
   shareSkillAssignment,
 } from './assignments.sql.ts';
 
-/** How often an assignment is retried that concurrent requests grant and revoke. */
+/** How often an assignment is retried if concurrent requests grant and revoke it. */
 const attemptsMax = 3;
 
 /**

@@ -12,7 +12,9 @@ import { fail } from '../errors.ts';
 import type { Computation, Computed } from './calendar.ts';
 import { findCalendarId, findCalendarSpec, findNewestIds } from './calendars.sql.ts';
 
-/** Versions never change. The sums for a year take 3 KB and its dates at most 4 KB: 28 MB in all. */
+/**
+ * Never stale, because versions never change. The sums for a year take 3 KB and its dates at most 4 KB: 28 MB in all.
+ */
 const yearsKeptMax = 4000;
 const kept = new BoundedCache<WorkingCalendar>(yearsKeptMax);
 /** How many different years without listed days there can be. */

@@ -100,7 +100,7 @@ function isThere(
   return parentId === newParentId;
 }
 
-/** What is moved and where to, and the rules for the move in the order of the refusals. */
+/** What is moved, where it is moved to, and the rules for the move, in the order of the refusals. */
 async function plan(context: Context, id: string, { newParentId, ifMatch }: MoveRequest) {
   await lockWorkspaceTree(context);
   const workspace = await getWorkspaceRow(context, id);

@@ -85,7 +85,7 @@ export const writers: { readonly [Kind in ObjectKind]: Writer } = {
   },
 };
 
-/** Refusals that writers return unchanged; all others were checked before, and become problems of the package. */
+/** Refusals that writers return unchanged; all others were checked earlier, and become problems of the package. */
 export const writerCodes = [
   'permission_escalation',
   'cannot_disable_self',

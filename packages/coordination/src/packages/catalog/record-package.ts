@@ -15,7 +15,7 @@ import { findUnknownObjects, insertPackage, insertPackageObjects } from './packa
 const shownMax = 20;
 
 /**
- * Records the package of objects that an installer created with the operations of their kinds
+ * Records which package the objects belong to that an installer created with the operations of their kinds
  * (docs/reference/packages.md#record). Objects of another package are transferred. Repeating it changes nothing.
  * @throws Refusal `permission_denied` without the permission for each kind, `unknown_object`
  */

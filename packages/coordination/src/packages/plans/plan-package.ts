@@ -272,7 +272,7 @@ function plannedSettings(
   return { action, title, schemaHash, previousSchemaHash };
 }
 
-/** The current settings may not fit the new schema: people must set them again. */
+/** The stored settings may not fit the new schema; if they don't, people must set them again. */
 function settingsProblems(
   settings: SettingsDeclaration | undefined,
   installed: InstalledRow | undefined,

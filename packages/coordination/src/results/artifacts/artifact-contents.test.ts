@@ -251,7 +251,7 @@ test("a purge succeeds even if its object can't be deleted; the sweep retries th
   await baton.pool.run(sql`delete from artifact_uploads`);
   const file = await fileOf(artifact.id);
   await rm(file);
-  // A folder replaces the object.
+  // A folder takes the place of the object.
   await mkdir(file);
   await done(purge(artifact.id));
   await until(async () => {

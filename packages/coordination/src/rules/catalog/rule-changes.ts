@@ -52,7 +52,7 @@ export async function updateRule(
   });
   const goalId = change.goalId === undefined ? before.goal_id : change.goalId;
   const named = goalId === before.goal_id ? null : goalId;
-  // An unchanged identity is checked again: the writer now controls the actions of that agent.
+  // An unchanged identity is also checked, because the writer now controls the actions of that agent.
   const identity = change.identity === undefined ? ruleOf(before).identity : change.identity;
   const place = { workspaceId: before.workspace_id, goalId: named, identity };
   const lookUp = { entersWorkspace: false, narrowedBy };
@@ -89,7 +89,7 @@ const changeable = [
 ] as const;
 
 /**
- * Gives a rule another key: its next version, which continues the rule's history.
+ * Gives a rule another key in its next version, which continues the rule's history.
  * @throws Refusal `not_found`, those of `requireStanding`, `rule_archived`, `rule_key_taken`
  */
 export async function renameRule(context: Context, id: string, key: string): Promise<Rule> {
@@ -107,7 +107,7 @@ export async function renameRule(context: Context, id: string, key: string): Pro
 }
 
 /**
- * Enables a rule for future events, with the caller's current permissions or as the agent of the rule.
+ * Enables a rule for future events, with the caller's current permissions or as the rule's agent.
  * @throws Refusal `not_found`, those of `requireStanding`, `rule_archived`, `unknown_agent`, `permission_escalation`,
  * `invalid_rule`
  */

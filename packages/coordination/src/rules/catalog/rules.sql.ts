@@ -23,7 +23,7 @@ export function findRuleOfKey(tenantId: string, key: string) {
     select id from rules where tenant_id = ${tenantId} and key = ${key} and status <> 'archived'`;
 }
 
-/** The columns that depend on a rule's enabling; nulls for a disabled rule. */
+/** The columns that are set while a rule is enabled; nulls for a disabled rule. */
 export interface Enabling {
   readonly authority: CredentialSnapshot | null;
   readonly isEnabled: boolean;
@@ -76,7 +76,9 @@ export function updateRuleValues(
     returning *`;
 }
 
-/** Writes the next version under another key; the lock on that key keeps it free. */
+/**
+ * Writes the next version under a different key. The caller holds the lock on that key, so no other rule can take it.
+ */
 export function updateRuleKey(tenantId: string, id: string, key: string) {
   return sql<RuleRow>`
     update rules set key = ${key}, version = version + 1, updated_at = now()

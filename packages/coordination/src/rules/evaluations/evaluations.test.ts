@@ -519,7 +519,7 @@ test('a rule acts with the permissions that its enabler had and still has, and n
     ['work_items_refused', 'permission_denied'],
   );
   assert.equal((await only(reads.id)).error.code, 'permission_denied');
-  // Permissions granted meanwhile don't count, and revoked ones don't either.
+  // Permissions granted in the meantime don't count, nor do revoked ones.
   const give = (principalId: string, permissions: string[]) =>
     baton.pool.run(
       sql`update iam_bindings set permissions = ${permissions} where principal_id = ${principalId}`,

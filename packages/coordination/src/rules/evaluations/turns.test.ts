@@ -13,7 +13,7 @@ let baton: TestCoordination;
 let worker: ReturnType<typeof makeRuleWorker>;
 const logged: string[] = [];
 before(async () => {
-  // Pending events of a sink would delay the archive.
+  // The outbox is off, because pending events of a sink would delay the archive.
   baton = await startCoordination({ CP_OUTBOX_ENABLED: 'false' });
   worker = makeRuleWorker(baton, {}, logged);
 });
@@ -234,7 +234,7 @@ test('an evaluation that fails three times unexpectedly is failed, keeps its ear
 test('only a turn that meets a deadlock is retried immediately', async () => {
   const type = kind();
   const rule = await makeRule(baton.admin, { trigger: observed(type), action: { dedupKeyTemplate: type } });
-  // A sequence also counts rolled-back attempts.
+  // The sequence also counts attempts that were rolled back.
   const meeting = [
     'create sequence deadlocks',
     `create function meet_deadlock() returns trigger language plpgsql as $$
@@ -286,7 +286,7 @@ test('a cursor of a pruned or another history continues with the remaining journ
     update event_consumers set position = 9000000000000000 where consumer = 'work-rules'`);
   await worker.turns.run();
   await observe(baton.admin, type);
-  // No event follows such a cursor, so nothing makes the tenant's turn due until it is reset.
+  // No event follows this cursor, so nothing makes the tenant's turn due until the cursor is reset.
   await baton.pool.run(sql`
     update event_consumers set position = 0, sequence = 0 where consumer = 'work-rules'`);
   await worker.run();

@@ -7,7 +7,7 @@ import { type ReceivedQuestion, startPolicyService, type TestPolicy } from './po
 export interface PolicyMode {
   readonly baton: TestCoordination;
   readonly policy: TestPolicy;
-  /** The administrator may do everything, others what the rule allows. */
+  /** The administrator may do everything, others what the test's rule allows. */
   grant(rule: (question: ReceivedQuestion) => boolean): void;
   /** Grants no permissions to others, and discards the recorded requests. */
   reset(): void;
@@ -55,7 +55,7 @@ export interface FilePolicyMode extends Pick<PolicyMode, 'grant'> {
 }
 
 /**
- * Starts it before the tests of a file, resets it before each of them, and closes it after the last.
+ * Starts the decision point before the tests of a file, resets it before each of them, and closes it after the last.
  * @param started called with it before the first test
  */
 export function policyModeOfFile(started: (mode: PolicyMode) => void): FilePolicyMode {

@@ -16,10 +16,10 @@ export interface SecretStoreBehaviour {
   readonly hangsUp?: boolean;
 }
 
-/** A store with the KV version 2 API of Vault that rejects all requests outside of that API. */
+/** A store with the KV version 2 API of Vault that rejects all requests outside that API. */
 export interface TestSecretStore {
   readonly url: string;
-  /** The settings for it. */
+  /** The settings of a service that uses this store. */
   readonly settings: Record<string, string>;
   /** The values by their paths below `kv/data/`. */
   readonly values: ReadonlyMap<string, string>;

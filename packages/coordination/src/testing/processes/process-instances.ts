@@ -122,8 +122,8 @@ export async function writeInstance(
 }
 
 /**
- * The setup of a file of tests of processes: the service, a worker and an agent, which end with the file, and common
- * operations as the administrator. Call it at the top of the file.
+ * The setup of a file of tests of processes: the service, a worker and an agent, which stop at the end of the file, and
+ * common operations performed as the administrator. Call it at the top of the file.
  */
 export async function startProcesses() {
   const baton = await startCoordination();

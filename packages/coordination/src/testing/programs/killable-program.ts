@@ -8,7 +8,9 @@ export interface KillableProgram {
   kill(): Promise<void>;
 }
 
-/** @param answers waits until it responds, and throws when that takes too long */
+/**
+ * @param answers waits until the server responds, and throws if that takes too long
+ */
 export function killableProgram(
   binary: string,
   args: readonly string[],

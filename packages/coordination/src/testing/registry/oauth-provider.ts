@@ -37,7 +37,7 @@ export interface TestProvider {
   beforeAnswer?: () => Promise<void>;
   /** Simulates the person's consent at the address of the redirect. @returns the query of the redirect back */
   agree(authorizeUrl: string): { query: string; state: string; code: string };
-  /** A type of connections to it. */
+  /** A connection type for this provider. */
   spec(more?: object): Record<string, unknown>;
   close(): Promise<void>;
 }

@@ -5,7 +5,7 @@ import { findPagesRead, isNarrowed, lockNextTasks, type QueueRow, type WorkSearc
 /**
  * Dead rows stay in the queue's index until no transaction can see them. With a long idle transaction, such as a dump,
  * every search from the front reads all of them (40 ms for 60,000). In that case, a process remembers per tenant where
- * the last search found work and starts there. Tasks that were meanwhile inserted before that position (a higher
+ * the last search found work and starts there. Tasks that were inserted before that position in the meantime (a higher
  * priority, or a released claim) wait for the next search from the front. Such searches take a twentieth of the time,
  * and run at least every ten seconds and whenever a search found fewer tasks than requested.
  */

@@ -8,8 +8,8 @@ import { findTasksInOrder, findWorkWithin } from './work-within.sql.ts';
 export type ScopedSearch = WorkSearch & { readonly workspace: WorkspaceScope };
 
 /**
- * Whether a search covers the queue of a workspace, of a project, or of either's descendants. The caller's own tasks
- * are read by the assignee index: a scope may have thousands that are assigned to others.
+ * Whether a search covers the queue of a workspace or a project, possibly with its descendants. The caller's own tasks
+ * are read by the assignee index, but a scope may contain thousands that are assigned to others.
  */
 export function isScoped(search: WorkSearch): search is ScopedSearch {
   return search.workspace !== undefined && !isForOwn(search);

@@ -36,7 +36,8 @@ export function isAncestor(tenantId: string, taskId: string, fromTaskId: string)
 }
 
 /**
- * Whether `fromTaskId` waits for `taskId`, directly or indirectly, or is the same task; traverses like `isAncestor`.
+ * Whether `fromTaskId` waits for `taskId`, directly or indirectly, or is the same task. The graph is traversed as in
+ * `isAncestor`.
  */
 export function isPrerequisite(tenantId: string, taskId: string, fromTaskId: string) {
   return sql<{ found: boolean }>`
@@ -83,7 +84,7 @@ export function findRelationOf(tenantId: string, taskId: string, id: string) {
     where id = ${id} and tenant_id = ${tenantId} and ${taskId} in (from_task_id, to_task_id)`;
 }
 
-/** Takes a share lock, so that the task can't change until the commit. */
+/** Takes a share lock on the task, so that it can't change until the commit. */
 export function shareTask(tenantId: string, taskId: string) {
   return sql`select from tasks where id = ${taskId} and tenant_id = ${tenantId} for share`;
 }

@@ -126,8 +126,8 @@ async function goalScopeOf(context: Context, goalId: string, includeSubgoals: bo
 }
 
 /**
- * No index contains the status, which every claim changes. The next selective filters with an index are its categories,
- * and its types if they are few.
+ * No index contains the status, which every claim changes. The most selective filters that have an index are the
+ * status's categories, and its types if there are few.
  */
 async function placesOf({ db, tenantId }: Context, status: string | undefined) {
   if (status === undefined) return undefined;

@@ -22,7 +22,7 @@ const letters = [...'aeiorstnbx', ...'AÉßſKΣσςİıЖ漢😀', ...'%_\\\'"$
 const text = (length: number) =>
   fc.array(fc.constantFrom(...letters), { minLength: 1, maxLength: length }).map((parts) => parts.join(''));
 const word = text(5).map((given) => given.replaceAll(/\s/g, 'e'));
-/** Texts of few words, so that some occur in every text and others in hardly any. */
+/** Texts made of few words, so that some words occur in every text and others in hardly any. */
 const phrase = (words: readonly string[]) =>
   fc
     .array(
@@ -148,7 +148,7 @@ interface Sample {
   readonly isInOrder: boolean;
 }
 
-/** Each number occurs once: in order, as for real tasks, or at random, unlike any clock. */
+/** Each number occurs once: either in order, as for real tasks, or at random, as no clock would assign them. */
 function distinct(given: readonly Given[], isInOrder: boolean): Given[] {
   const once = [...new Map(given.map((one) => [one.number + 1, one])).entries()].map(([number, one]) => ({
     ...one,

@@ -12,7 +12,7 @@ const gramsMax = 24;
 export interface ScanResult {
   /** The number of tasks whose texts were read. */
   readonly looked: number;
-  /** Whether these are all tasks of the tenant from the page's start on. */
+  /** Whether these are all of the tenant's tasks from the start of the page on. */
   readonly is_all: boolean;
   /** The tasks that contain all terms. */
   readonly ids: string[];
@@ -97,7 +97,7 @@ export function scanFirstTasks(
 /** A group of a tenant's tasks with consecutive numbers. */
 export interface Bucket {
   readonly bucket: number;
-  /** The creation times of its newest and its oldest task. */
+  /** The creation times of the bucket's newest and oldest tasks. */
   readonly newest: string;
   readonly oldest: string;
   /** The newest task of all buckets below this one; null for the last. */

@@ -34,7 +34,7 @@ export interface WithinLists {
 export async function readRowsWithin(context: Context, lists: WithinLists, page: Page): Promise<TaskRow[]> {
   const ids = await idsWithin(context, lists, page);
   if (ids.length === 0) return [];
-  // Every hit is kept, even if it has changed since: a short page would end the list.
+  // Every hit is kept, even if it has changed since, because a short page would end the list.
   const found = lists.byIds(ids).all({ limit: ids.length, cursor: undefined });
   return context.db.rows(found.statement);
 }

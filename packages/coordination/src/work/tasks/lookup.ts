@@ -34,7 +34,7 @@ export function lookupOf(
 }
 
 /**
- * The values for the conditions of checks. A newer artifact without a value doesn't hide that of an older one;
+ * The values for the conditions of checks. A newer artifact without a value doesn't hide the value of an older one;
  * otherwise an executor could disable a check with a newer artifact.
  */
 export function lookupOfConditions(context: Context, task: Task): Lookup {

@@ -9,9 +9,10 @@ import { findTaskBeyond, lockRelationsOf } from './tasks.sql.ts';
 export const relationsMax = 1000;
 
 /**
- * Refuses a just inserted relation if a task at either end exceeds the limit. From here to their commits, commands that
- * relate the same task are serialized, so each counts those before it. Called after the insert, whose triggers lock
- * tasks: a waiting command holds all of its locks, and the one that proceeds takes no others.
+ * Refuses a relation that was just inserted if a task at either end exceeds the limit. From here to their commits,
+ * commands that relate the same task are serialized, so each counts the relations of those before it. Called after
+ * the insert, whose triggers lock tasks: a waiting command holds all of its locks, and the one that proceeds takes
+ * no others.
  * @throws Refusal `invalid_relation` with `taskId` and `maxRelations`
  */
 export async function refuseBeyondLimit(

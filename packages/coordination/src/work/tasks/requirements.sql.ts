@@ -38,7 +38,7 @@ export function findSubjects(
     order by a.n`;
 }
 
-/** Finds or stores the set with these items; no row if a concurrent command has stored it but not committed. */
+/** Finds or stores the set with these items; returns no row if a concurrent command has stored it but not committed. */
 export function upsertRequirementSet(set: {
   id: string;
   tenantId: string;

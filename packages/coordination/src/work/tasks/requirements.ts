@@ -14,7 +14,7 @@ import {
 export type { RequirementItemRow };
 
 const namesMax = 50;
-/** Above the limits of all the forms below, each of which has its own code. */
+/** Above the limits of all the forms below, because exceeding any of those has a code of its own. */
 const nameCharactersMax = 1000;
 const roleForm = /^[a-z0-9][a-z0-9-]{1,62}$/;
 const capabilityForm = /^.{1,200}$/su;
@@ -136,8 +136,9 @@ export function authorsOfRequirements(names: RequirementNames, author: string): 
 }
 
 /**
- * The effect of another set of requirements on a task. It removes the names that it lacks, and the roles that other
- * roles with the same slug replace. Added requirements get the caller as author; kept ones keep their author.
+ * The effect on a task of replacing its set of requirements. Names that the new set lacks are removed, and so are roles
+ * that other roles with the same slug replace. Added requirements get the caller as author; kept ones keep their
+ * author.
  */
 export async function changeOfRequirements(
   context: Context,
@@ -168,8 +169,8 @@ function keyOf(item: RequirementItemRow): string {
 }
 
 /**
- * The set after the requirements or the workspace have changed: a moved task gets the role with the same slug there
- * (docs/reference/relations.md#requirements).
+ * The set after the requirements or the workspace have changed: a moved task gets the role that has the same slug in
+ * the new workspace (docs/reference/relations.md#requirements).
  * @param change the new requirements, undefined to keep them
  * @throws Refusal `invalid_requirement`, `unknown_requirement`
  */
@@ -188,7 +189,7 @@ export async function requirementsAfter(
   const asked = roles.map((name) => ({ kind: 'role' as const, name, version: null }));
   const found = await context.db.rows(findSubjects(context.tenantId, workspaceId, asked));
   const moved = items.map(({ kind, subject_id, name, any_version }, index): RequirementItem => {
-    // Roles are first, in the order of the request.
+    // Roles come first, in the order of the request.
     const subjectId = kind === 'role' ? found[index]?.subject_id : subject_id;
     if (subjectId == null) return fail('unknown_requirement', { role: name });
     return { kind, subjectId, anyVersionOf: any_version ? name : null };

@@ -153,8 +153,8 @@ export async function updateTask(
 }
 
 /**
- * Whether the process of a task may read its custom fields at any time: they were validated when its completion was
- * requested.
+ * Whether the process of a task may read its custom fields at any time, because they were validated when the task's
+ * completion was requested.
  */
 function isResultGiven({ category, open_verification_id: attempt }: TaskRow): boolean {
   return category === 'terminal_success' || attempt !== null;
@@ -216,7 +216,7 @@ async function valuesAfter(
   return values;
 }
 
-/** The goal of the request. An unchanged goal must not belong to the workspace that the task leaves. */
+/** The goal in the request. An unchanged goal must not belong to the workspace that the task leaves. */
 async function goalAfter(
   context: Context,
   before: TaskRow,

@@ -30,7 +30,7 @@ export function requireStatus(
 
 /** @throws Refusal `invalid_planned_dates` */
 export function requireDatesInOrder(startDate: string | null, dueDate: string | null): void {
-  // Both have the same wire format, in which text order is time order.
+  // Both have the same wire format, in which string order is time order.
   if (startDate !== null && dueDate !== null && dueDate < startDate)
     fail('invalid_planned_dates', { startDate, dueDate });
 }
@@ -81,7 +81,7 @@ export async function requireWorkspace(
 
 /** The workspaces that filter a list. */
 export interface WorkspaceScope {
-  /** Each of them is the workspace itself or an ancestor. */
+  /** Each of these roots is the workspace itself or an ancestor. */
   readonly within: readonly string[];
   /** Only this workspace; null includes those below. */
   readonly itself: string | null;
@@ -97,8 +97,8 @@ export interface ScopeQuery {
 }
 
 /**
- * The workspaces of a query that specifies a workspace, a project or both; undefined if it specifies neither. Includes
- * archived ones.
+ * The workspaces of a query that specifies a workspace, a project or both; undefined if it specifies neither.
+ * Archived workspaces are included.
  * @throws Refusal `not_found`
  */
 export async function workspaceScopeOf(

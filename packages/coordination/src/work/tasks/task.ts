@@ -69,7 +69,7 @@ export type Task = z.infer<typeof Task>;
 
 export const TaskPage = pageOf(Task);
 
-/** Half of the maximum body. */
+/** Half of the maximum body size. */
 const descriptionCharactersMax = 524_288;
 
 const title = z.string().min(1).max(500);

@@ -13,8 +13,8 @@ export function findTask(tenantId: string, ref: TaskRef) {
 }
 
 /**
- * Locks the task for the rest of the command; rows that refer to it can still be added. Before the task, shared locks
- * are taken on the session of the presented claim, if any, so that its end is either visible or waits.
+ * Locks the task for the rest of the command; rows that refer to it can still be added. Before the task, the session of
+ * the presented claim is locked in shared mode, if there is one, so that its end is either visible or waits.
  */
 export function lockTask(tenantId: string, ref: TaskRef, claimId: string | null) {
   return sql<TaskRow>`
@@ -34,7 +34,7 @@ export function lockTask(tenantId: string, ref: TaskRef, claimId: string | null)
     from locked join task_types tt on tt.id = locked.type_id`;
 }
 
-/** Filters the ids to principals of the tenant. */
+/** Returns those of the ids that belong to principals of the tenant. */
 export function findPrincipalIds(tenantId: string, ids: readonly string[]) {
   return sql<{ id: string }>`select id from principals where tenant_id = ${tenantId} and id = any (${ids})`;
 }
@@ -134,7 +134,8 @@ export function updateTaskValues(tenantId: string, taskId: string, values: TaskV
 }
 
 /**
- * Serializes the commands that count the relations of each of these tasks, until the commit; locked in the given order.
+ * Serializes the commands that count the relations of these tasks, until the commit; the tasks are locked in the given
+ * order.
  */
 export function lockRelationsOf(taskIds: readonly string[]) {
   return sql`
@@ -155,7 +156,7 @@ export function findTaskBeyond(tenantId: string, taskIds: readonly string[], rel
     limit 1`;
 }
 
-/** The task that spawned another one; of several, the first related one. */
+/** The task that spawned another one; if there are several, the one related first. */
 export function findSpawner(tenantId: string, taskId: string) {
   return sql<TaskRow>`
     select t.*, tt.key as type_key, tt.version as type_version,
@@ -173,7 +174,7 @@ export function findArtifactMetadata(tenantId: string, taskId: string, type: str
     order by created_at desc, id desc limit 1`;
 }
 
-/** The same for the newest artifact with a non-empty value. */
+/** The member's value in the newest artifact that has a non-empty one. */
 export function findArtifactValue(tenantId: string, taskId: string, type: string, name: string) {
   return sql<{ value: Json }>`
     select metadata -> ${name} as value from artifacts
@@ -183,8 +184,8 @@ export function findArtifactValue(tenantId: string, taskId: string, type: string
 }
 
 /**
- * The same for many at once, in the same order. Values beyond a total number of characters are omitted: those of a few
- * thousand expressions can have hundreds of megabytes.
+ * The same for many at once, in the same order. Values beyond a total number of characters are omitted, because the
+ * values for a few thousand expressions can amount to hundreds of megabytes.
  */
 export function findManyMetadata(
   tenantId: string,

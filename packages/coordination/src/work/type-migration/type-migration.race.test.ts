@@ -59,7 +59,7 @@ after(async () => {
   await baton.close();
 });
 
-/** Runs both at once, each first in half of the rounds. */
+/** Runs both at once; each goes first in half of the rounds. */
 async function race<A, B>(round: number, one: () => Promise<A>, other: () => Promise<B>): Promise<[A, B]> {
   if (round % 2 === 0) return Promise.all([one(), other()]);
   const second = other();
@@ -122,7 +122,7 @@ test('a migration concurrent with a completion: one of them sees the version of 
 });
 
 test('concurrent batches, claims and completions: each task is migrated at most once', async () => {
-  // A batch ends after a second. Tasks that the claims above excluded from migration would fill it.
+  // A batch ends after a second. Tasks that the claims above excluded from migration would use it up.
   while ((await done(migrateAll())).migrated.length > 0);
   for (let round = 0; round < byDepth(5, 50); round += 1) {
     const tasks = await Promise.all(Array.from({ length: 12 }, () => makeTask(baton, { typeId: firstId })));

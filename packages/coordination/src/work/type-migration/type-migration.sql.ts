@@ -5,7 +5,7 @@ import type { ClaimRow } from '../../leases/lease-rows.ts';
 import { type SeenList, seenByPlace } from '../../service/sight/places.ts';
 import type { TaskRow } from '../tasks/task.ts';
 
-/** The active version of a key: the named one, or the newest. */
+/** The active version of a key: the specified one, or the newest. */
 export function findActiveVersion(tenantId: string, key: string, version: number | null) {
   return sql<{ id: string }>`
     select id from task_types

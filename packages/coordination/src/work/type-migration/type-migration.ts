@@ -237,7 +237,7 @@ async function migratePart(
     });
 }
 
-/** Renews its approvals. If that is impossible, the task keeps its type. */
+/** Renews the task's approvals. If that is impossible, the task keeps its type. */
 async function moveGatedTask(
   context: Context,
   migration: Migration,

@@ -19,11 +19,11 @@ export const checkSources = ['output', 'type', 'task'] as const;
 export const AttemptCheck = AcceptanceCheck.extend({ key: z.string(), source: z.enum(checkSources) });
 export type AttemptCheck = z.infer<typeof AttemptCheck>;
 
-/** Evidence that doesn't count for a check, because its author may not prove the check. */
+/** Evidence that doesn't count for a check, because its author may not provide evidence for the check. */
 export type NotCounted = {
   /** A reference such as `external:ci/12`, `observation:<id>` or `event:<id>`. */
   readonly evidence: string;
-  /** Its author; null if unknown. */
+  /** The author of the evidence; null if unknown. */
   readonly principalId: string | null;
   readonly reason: 'not_a_prover';
 };

@@ -17,7 +17,7 @@ export interface NewAttempt {
   requesterId: string | null;
 }
 
-/** The number of the attempt is the task's next one: the task is locked. */
+/** The number of the attempt is the task's next one, which is safe because the task is locked. */
 export function insertAttempt(attempt: NewAttempt) {
   return sql<AttemptRow>`
     insert into verifications (id, tenant_id, task_id, authority_principal_id, requester_id, credential, trigger, trigger_ref, checks,

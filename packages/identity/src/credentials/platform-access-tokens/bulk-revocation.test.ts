@@ -47,7 +47,7 @@ async function hold(t: TestContext, rows: Statement<unknown>): Promise<() => Pro
   return release;
 }
 
-/** All but the first tokens. */
+/** All tokens except those of the first batch. */
 const restOf = (principalId: string) => sql`
   select id from platform_access_tokens where id in (
     select id from platform_access_tokens where principal_id = ${principalId}

@@ -22,8 +22,8 @@ export interface NewCredential {
 }
 
 /**
- * The principal is locked. No row when its prefix, hash or Idempotency-Key is taken; waits for a transaction that is
- * taking one.
+ * The principal is locked. Returns no row if its prefix, hash or Idempotency-Key is taken; waits for a transaction that
+ * is taking one of them.
  */
 export function insertCredential(made: NewCredential) {
   const { snapshot } = made;
@@ -60,11 +60,11 @@ export interface CredentialFilter {
   principalId?: string | undefined;
   includeRevoked: boolean;
   after: CreatedPosition;
-  /** Undefined: all that follow. */
+  /** Undefined: all rows that follow. */
   rowsMax: number | undefined;
 }
 
-/** The credentials `t`. The ending `e` of a principal revokes them even while their own row is unrevoked. */
+/** The credentials `t`. The ending `e` of a principal revokes them even while their own row isn't marked as revoked. */
 function selectCredentials() {
   return part`select t.id, t.tenant_id, t.principal_id, kind, name, public_prefix, audiences, scope_ceiling, created_at, expires_at,
       last_used_at, coalesce(revoked_at, e.acknowledged_at) as revoked_at,

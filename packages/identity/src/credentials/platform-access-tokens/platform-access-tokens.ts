@@ -77,7 +77,7 @@ export async function createPlatformAccessToken(
     idempotencyKey,
     fingerprint,
   });
-  // Another request with the same key came first: replay its response. A retry resolves any other conflict.
+  // Another request with the same key came first, so its response is replayed. A retry resolves any other conflict.
   if (made === undefined)
     return (await replayOf(db, tenantId, idempotencyKey, fingerprint)) ?? fail('credential_conflict');
   recordIssue(context, made);

@@ -1,7 +1,7 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { AudienceRow, SigningAlgorithm } from './audience.ts';
 
-/** No row when the key is taken; waits for a transaction that is taking it. */
+/** Returns no row if the key is taken; waits for a transaction that is taking it. */
 export function insertAudience(audience: {
   id: string;
   tenantId: string;

@@ -47,8 +47,8 @@ export async function getAudience(db: Db, tenantId: string, key: string): Promis
 }
 
 /**
- * Changes an audience. Fewer scopes, another algorithm or a disabled status apply from the next exchange on; no issued
- * token is revoked.
+ * Changes an audience. A smaller set of scopes, a different algorithm or a disabled status applies from the next
+ * exchange on; no issued token is revoked.
  * @throws Refusal `audience_not_found`, `invalid_scope`, `signing_algorithm_unavailable`
  */
 export async function updateAudience(
@@ -65,7 +65,7 @@ export async function updateAudience(
   if (Object.keys(changed).length === 0) return audience;
   const next = { ...audience, ...changed };
   await context.db.run(updateAudienceRow(next));
-  // Its key stays published until those tokens have expired.
+  // The previous algorithm's key stays published until the tokens signed with it have expired.
   if (next.signing_algorithm !== audience.signing_algorithm && audience.signing_algorithm !== 'RS256')
     await context.db.run(upsertAlgorithmUse(audience.signing_algorithm));
   const about = { tenantId, aggregateId: audience.id };

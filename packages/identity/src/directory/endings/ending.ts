@@ -7,7 +7,7 @@ import type { Context } from '../context.ts';
 /** Work that a request deferred when it was acknowledged. */
 export type EndingRow = RowOf<Tables['endings']>;
 
-/** The actor of the changes and records: a request, or later the job in its name. */
+/** The actor of the changes and records: the caller of a request, or later the job on the caller's behalf. */
 export type Acting = Auditing & Emitting & Pick<Context, 'db'>;
 
 /** An ending that the job has locked, and processes in batches. */

@@ -67,7 +67,7 @@ async function countMembers(groupId: string): Promise<number | undefined> {
 const isGone = async (groupId: string) =>
   (await identity.pool.row(sql`select id from groups where id = ${groupId}`)) === undefined;
 
-/** Removed members, deletions, and whether the deletion comes last. */
+/** The numbers of removed members and of deletions, and whether the deletion comes last. */
 async function eventsOf(groupId: string) {
   return identity.pool.row(sql`
     select count(*) filter (where type = 'group_membership.removed') as removed,

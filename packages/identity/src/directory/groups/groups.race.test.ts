@@ -111,7 +111,7 @@ test('deleting a group while members are added: each that was added has an event
       assert.ok(['201', 'group_not_found'].includes(outcomeOf(answer)), outcomeOf(answer));
     raced.push({ tenantId, path, answers });
   }
-  // Wait after all rounds, because the job that removes members runs once a second.
+  // The wait comes after all rounds, because the job that removes members runs once a second.
   for (const { tenantId, path, answers } of raced) {
     await until(() => isGone(path), 'the last members are removed');
     const types = await typesOf(tenantId, 'group_membership.added', 'group_membership.removed');

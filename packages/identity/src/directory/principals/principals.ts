@@ -39,7 +39,7 @@ import {
 } from './principals.sql.ts';
 
 /**
- * Creates a principal, also in a disabled tenant, so that it can be prepared.
+ * Creates a principal; this also works in a disabled tenant, so that it can be prepared.
  * @throws Refusal `tenant_not_found`
  */
 export async function createPrincipal(

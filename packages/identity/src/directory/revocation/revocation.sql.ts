@@ -34,7 +34,7 @@ export interface RevokedBatch {
   rowsMax: number;
 }
 
-/** The oldest ones. Skips locked ones, so that a locked token can't delay a disable. */
+/** The oldest tokens. Skips locked ones, so that a locked token can't delay a disable. */
 export function updateRevokedTokens(batch: RevokedBatch) {
   return sql<RevokedRow>`
     with due as materialized (

@@ -24,7 +24,8 @@ export interface RevocationOrder {
 
 /**
  * Revokes one token (see docs/reference/credentials.md#revoke-a-token).
- * @returns whether this call revoked it; false for one that was revoked before, which keeps its reason, or is absent
+ * @returns whether this call revoked the token; false if it doesn't exist or was revoked before, in which case it
+ * keeps its reason
  */
 export async function revokeToken(context: Context, order: RevocationOrder): Promise<boolean> {
   const revoked = await context.db.row(updateRevokedToken(order));

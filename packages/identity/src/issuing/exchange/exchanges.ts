@@ -22,8 +22,8 @@ import {
 } from './resolve.ts';
 
 /**
- * Every exchange has the same steps: parse the credential, look it up, check it, determine audience and scopes, then
- * sign and write the audit row concurrently. Without a signing key nothing is looked up or recorded.
+ * Every exchange has the same steps: parse the credential, look it up, check it, determine the audience and the scopes,
+ * then sign and write the audit row concurrently. Without a signing key, nothing is looked up or recorded.
  */
 
 /**
@@ -105,7 +105,10 @@ function grantableScopes(
   return scopes.every((scope) => grantable.includes(scope)) ? grantable : 'scope_not_allowed';
 }
 
-/** Signs while the exchange is recorded. Without a key, or with a full queue, it throws before that (decision 0103). */
+/**
+ * Signs while the exchange is being recorded. Without a key, or with a full queue, it throws before anything is
+ * recorded (decision 0103).
+ */
 async function signAndRecord(
   context: Context,
   presented: Presented,
@@ -118,7 +121,7 @@ async function signAndRecord(
     principalId: row.principal_id,
     credentialId: row.id,
     clientId: row.client_id,
-    // Not null, because its audience was found.
+    // Not null, because the audience has been found.
     algorithm: row.signing_algorithm as SigningAlgorithm,
     nowSeconds: row.now_seconds,
     ...grant,

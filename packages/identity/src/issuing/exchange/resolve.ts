@@ -19,7 +19,10 @@ export interface Presented {
   readonly kind: keyof typeof kinds;
   readonly action: AuditAction;
   readonly secret: string;
-  /** Its public part, by which failures are counted; undefined if the text doesn't have the form of a credential. */
+  /**
+   * The credential's public part, by which failures are counted; undefined if the string doesn't have the form of a
+   * credential.
+   */
   readonly publicName: string | undefined;
   /** The prefix of every reason in the service's log and the audit log. */
   readonly reasonPrefix: string;
@@ -44,7 +47,7 @@ export function presentToken(
   return { kind: 'pat', action, secret, publicName, reasonPrefix, writesDenials, token };
 }
 
-/** The same for client credentials. */
+/** Parses client credentials in the same way. */
 export function presentClient(
   { failureLimits, address }: Context,
   { clientId, clientSecret, audience }: ClientExchangeRequest,

@@ -25,11 +25,12 @@ export function requireClient(context: Context, form: ClientForm): PresentedClie
 }
 
 /**
- * The same with optional authentication: undefined if none is attempted. A public client sends a `client_id` alone.
+ * The client of an endpoint at which authentication is optional; undefined if none is attempted. A public client sends
+ * only a `client_id`.
  */
 export function findClient({ headers }: Context, form: ClientForm): PresentedClient | undefined {
   const { authorization } = headers;
-  // Also if there are two such headers: client credentials in the form don't replace a rejected header.
+  // This also applies if there are two such headers: client credentials in the form don't replace a rejected header.
   if (authorization === '') refuseClient();
   if (typeof authorization !== 'string') {
     const { client_id: clientId = '', client_secret: clientSecret = '' } = form;

@@ -27,7 +27,7 @@ import {
 export async function grantOauthToken(context: Context, form: OauthTokenRequest): Promise<Reply<OauthToken>> {
   requireForm(context);
   const token = await grantToken(context, form);
-  // RFC 6749 requires it in addition to `Cache-Control: no-store`.
+  // RFC 6749 requires this header in addition to `Cache-Control: no-store`.
   return reply(200, token, { pragma: 'no-cache' });
 }
 

@@ -9,7 +9,7 @@ const secretMethods = ['client_secret_basic', 'client_secret_post'];
 export function describeServer({ issuer }: Pick<Settings, 'issuer'>): AuthorizationServerMetadata {
   return {
     issuer,
-    // Clients that get a token by client credentials require it too.
+    // Required, too, from clients that get a token by client credentials.
     authorization_endpoint: `${issuer}/oauth2/authorize`,
     token_endpoint: `${issuer}/oauth2/token`,
     jwks_uri: `${issuer}/.well-known/jwks.json`,
@@ -34,7 +34,7 @@ export const noBrowserSignIn =
 const ownPaths = /^\/(api\/v1|scim|oauth2|\.well-known|docs|openapi\.json)(\/|$)/;
 
 /**
- * The path of a request below the path of the issuer, if a proxy doesn't strip that. The addresses that identity
+ * The path of a request, relative to the path of the issuer in case no proxy strips it. The addresses that identity
  * publishes start with the issuer and work with and without a proxy that strips its path. RFC 8414 puts the path of the
  * issuer at the end.
  */

@@ -5,7 +5,10 @@ import { findRevocationEvents } from './revocation-feed.sql.ts';
 import { isRevocation, makeRevocationList, type RevocationList } from './revocation-list.ts';
 
 const entriesMax = 5000;
-/** Per tenant: revocations of one tenant must not fill the list, which would revoke the tokens of others. */
+/**
+ * The limit for one tenant, whose revocations must not fill the list, because a full list revokes the tokens of other
+ * tenants.
+ */
 const entriesOfTenantMax = 500;
 /** Requests are anonymous and unlimited, so the database is read at most twice a second. */
 const cachedMs = 500;
@@ -40,7 +43,7 @@ export class RevocationFeed {
     if (this.#reading !== undefined) return this.#reading;
     const reading: Promise<RevocationList> = this.#load()
       .then((list) => {
-        // Not if it was dropped in the meantime, because it may then lack later revocations.
+        // Not cached if the read was abandoned in the meantime, because the list may then lack later revocations.
         if (this.#reading === reading) [this.#list, this.#readAtMs] = [list, startedAtMs];
         return list;
       })
@@ -60,9 +63,9 @@ export class RevocationFeed {
   noteCommitted(eventTypes: ReadonlySet<string>): Promise<void> | undefined {
     if (![...eventTypes].some(isRevocation)) return undefined;
     this.#list = undefined;
-    // A read in progress may not see the commit.
+    // A read that is in progress may not see the commit.
     this.#reading = undefined;
-    // They still read the list at their next poll.
+    // If announcing fails, the services still read the list at their next poll.
     return this.#announce && within(announcedMsMax, this.#announce()).catch(() => undefined);
   }
 

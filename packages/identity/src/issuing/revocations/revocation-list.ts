@@ -39,10 +39,10 @@ export interface RevocationEvent {
   readonly aggregate_id: string;
   /** Of a tenant. */
   readonly status: string | null;
-  /** Of an identity provider. */
+  /** Set for an identity provider. */
   readonly key: string | null;
   readonly at_seconds: number;
-  /** When a principal was enabled. */
+  /** The time at which a principal was enabled. */
   readonly sessions_not_before: number | null;
 }
 
@@ -63,13 +63,13 @@ export function isRevocation(eventType: string): boolean {
 export interface RevocationBounds {
   /** Older events are left out: every token issued before the newest of these is then revoked. */
   readonly entriesMax: number;
-  /** The same for one tenant: every token of that tenant is then revoked. */
+  /** The limit for one tenant: beyond it, every older token of that tenant is revoked in the same way. */
   readonly entriesOfTenantMax: number;
 }
 
 /**
- * Creates the list from the events of the last minutes.
- * @param events the newest of each principal, credential, tenant and identity provider, the newest first
+ * Creates the list from the events of the last few minutes.
+ * @param events the newest event of each principal, credential, tenant and identity provider, newest first
  */
 export function makeRevocationList(
   events: readonly RevocationEvent[],

@@ -114,7 +114,7 @@ async function readRing(source: KeySource): Promise<KeyRing | undefined> {
   if (pem === undefined) return undefined;
   return {
     signing: await parsePrivateKey(algorithm, pem, kids.signing, role),
-    // Also parses the private key, so that an unusable one is found now and not when it has to sign.
+    // Also parses the private key, so that an unusable key is found now and not when it has to sign.
     next:
       nextPem === undefined
         ? undefined

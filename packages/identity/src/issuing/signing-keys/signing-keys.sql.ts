@@ -6,7 +6,7 @@ export interface KeyNote {
   kid: string;
   /** The key that had the name before. */
   former_thumbprint: string | null;
-  /** How long it is still published after it has stopped signing; null if its use was never recorded. */
+  /** How long the key is still published after it has stopped signing; null if its use was never recorded. */
   needed_seconds: number | null;
 }
 
@@ -14,7 +14,10 @@ export interface KeyNote {
 export interface AlgorithmUse {
   algorithm: SigningAlgorithm;
   is_carried: boolean;
-  /** How long its tokens may remain valid after an audience stopped using it; null if none did. */
+  /**
+   * How long tokens signed with the algorithm may remain valid after an audience stopped using it; null if no audience
+   * did.
+   */
   needed_seconds: number | null;
 }
 

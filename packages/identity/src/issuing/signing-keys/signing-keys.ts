@@ -54,13 +54,13 @@ interface KeyDocument {
   readonly published: readonly PublishedKey[];
 }
 
-/** The configured keys, and until when they are needed, by `performance.now()`. */
+/** The configured keys, and the time until which each is needed, on the clock of `performance.now()`. */
 interface KeysInUse {
   readonly rings: KeyRings;
   readonly neededSeconds: number;
-  /** Per algorithm: while an audience uses it, and until the last token has expired. RS256 is always in use. */
+  /** By algorithm: needed while an audience uses it, and until the last token has expired. RS256 is always in use. */
   usedUntilMs: ReadonlyMap<SigningAlgorithm, number>;
-  /** Per `kid`: until the last token of the key has expired. */
+  /** By `kid`: needed until the last token of the key has expired. */
   neededUntilMs: ReadonlyMap<string, number>;
 }
 
@@ -88,8 +88,8 @@ export class SigningKeys implements SigningAlgorithms {
   }
 
   /**
-   * Reloads the configured keys, and compares them with the former keys of the same names. On an error, the current keys
-   * remain in use.
+   * Reloads the configured keys, and compares them with the previous keys of the same names. On an error, the current
+   * keys remain in use.
    * @throws SigningKeyError, also if a key is missing that is still needed; errors of the database
    */
   async load(settings: Settings, log: Logger): Promise<void> {
@@ -119,7 +119,7 @@ export class SigningKeys implements SigningAlgorithms {
     log.info({ kid: ring.signing.kid, published }, 'the signing key is in use');
   }
 
-  /** Records the names of the keys that may sign or have signed, and reads until when each is needed. */
+  /** Records the names of the keys that may sign or have signed, and reads how long each of them is needed. */
   #noteKeys(
     rings: KeyRings,
     usedUntilMs: KeysInUse['usedUntilMs'],
@@ -134,7 +134,7 @@ export class SigningKeys implements SigningAlgorithms {
         if (isUsed) noted.push({ key, isSigning: key === signing });
         else others.push(key.kid);
     }
-    // All processes lock in the same order: otherwise two that swap keys could deadlock.
+    // All processes lock in the same order; otherwise two processes that swap keys could deadlock.
     noted.sort(({ key: one }, { key: other }) => (one.kid < other.kid ? -1 : 1));
     return this.#pool.transaction(async (tx) => {
       const notes = new Map<string, KeyNote>();
@@ -147,7 +147,7 @@ export class SigningKeys implements SigningAlgorithms {
     });
   }
 
-  /** Records that this process still signs with its keys, and reads whether others still use the rest. */
+  /** Records that this process still signs with its keys, and reads whether other processes still use the rest. */
   async noteUse(): Promise<void> {
     const keys = this.#keys;
     if (keys === undefined) return;
@@ -226,7 +226,7 @@ export class SigningKeys implements SigningAlgorithms {
     return this.#built;
   }
 
-  /** Resolves when a core could soon be idle; undefined when one could be now. */
+  /** Resolves when a core could soon be idle; undefined if one could be idle now. */
   whenFree(): Promise<void> | undefined {
     return this.#signatures.whenFree();
   }

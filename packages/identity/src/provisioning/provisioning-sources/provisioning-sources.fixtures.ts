@@ -15,7 +15,7 @@ const ldapSource = defineObject({
   },
 });
 
-/** A SCIM source with a token: only these have tokens. */
+/** A SCIM source with a token: only SCIM sources have tokens. */
 const scimSource = defineObject({
   async make({ identity, get }) {
     const { id: tenantId } = await get(tenant);

@@ -12,7 +12,7 @@ export function lockProvider(tenantId: string, key: string) {
     for share`;
 }
 
-/** The same for the provider of a source. */
+/** Locks the provider of a source in the same way. */
 export function lockProviderOf(source: Pick<StoredSource, 'tenant_id' | 'identity_provider_id'>) {
   return sql<Pick<ProviderRow, 'lifecycle_profile'>>`
     select lifecycle_profile from identity_providers
@@ -20,7 +20,7 @@ export function lockProviderOf(source: Pick<StoredSource, 'tenant_id' | 'identit
     for share`;
 }
 
-/** No row when the key, the provider or the service principal already has a source. */
+/** Returns no row if the key, the provider or the service principal already has a source. */
 export function insertSource(
   id: string,
   tenantId: string,
@@ -46,8 +46,8 @@ export function findSources(tenantId: string) {
 }
 
 /**
- * Marks the sources that are stale and not marked yet, of one tenant or of all. One that is locked is skipped: its
- * directory is writing now.
+ * Marks the sources that are stale and have not been marked yet, of one tenant or of all. A source that is locked is
+ * skipped: its directory is writing now.
  */
 export function updateStaleSources(tenantId: string | null, sourceId: string | null) {
   return sql<SourceRow>`
@@ -80,7 +80,7 @@ export function findSource(tenantId: string, sourceId: string) {
     from provisioning_sources where id = ${sourceId} and tenant_id = ${tenantId}`;
 }
 
-/** Prevents the source from being changed, and tokens from being issued for it, concurrently. */
+/** Prevents concurrent changes to the source, and the concurrent issuing of tokens for it. */
 export function lockSource(tenantId: string, sourceId: string) {
   return sql<StoredSource & SourceChoices>`
     select id, tenant_id, key, kind, identity_provider_id, service_principal_id, upstream_mode, status,
@@ -111,7 +111,7 @@ export function updateSourceStatus(
     where id = ${source.id} and tenant_id = ${source.tenant_id}`;
 }
 
-/** Called at the end of every successful SCIM write, even if it changes nothing, and at a heartbeat. */
+/** Called at the end of every successful SCIM write, even if the write changes nothing, and at a heartbeat. */
 export function updateLastSync(sourceId: string) {
   return sql`
     update provisioning_sources set last_sync_at = now(), stale_detected_at = null where id = ${sourceId}`;

@@ -116,7 +116,7 @@ export async function revokeProvisioningToken(
   });
 }
 
-/** The Idempotency-Key, or null. A blank key is refused, because its sender relies on it. @throws InvalidRequest */
+/** The Idempotency-Key, or null. A blank key is refused, because its sender would rely on it. @throws InvalidRequest */
 function idempotencyKeyOf({ headers }: Context): string | null {
   const header = headers['idempotency-key'];
   if (typeof header !== 'string') return null;

@@ -9,7 +9,7 @@ import type { Resource } from './testing/filters.ts';
 
 /**
  * Requests in the order and format in which commercial directories send them, according to their public documentation.
- * Their requests must work even if they deviate from RFC 7644.
+ * Baton must accept these requests even if they deviate from RFC 7644.
  */
 
 interface Step {
@@ -19,7 +19,7 @@ interface Step {
   readonly path: string;
   readonly body?: unknown;
   readonly status: number;
-  /** The id of the created object, under this name. */
+  /** The name under which the id of the created object is stored. */
   readonly makes?: string;
   /** The expected values in the response, by path: `emails.0.value`. */
   readonly shows?: Resource;
@@ -467,7 +467,7 @@ for (const [directory, steps] of Object.entries({ 'Entra ID': entra, Okta: okta 
       });
   });
 
-/** Schema names contain dots themselves. */
+/** Schema names contain dots of their own. */
 function partOf(body: Resource, path: string): unknown {
   const [first, rest] = path.startsWith(enterpriseUrn)
     ? [enterpriseUrn, path.slice(enterpriseUrn.length + 1)]

@@ -220,7 +220,7 @@ const ordersOf = (noun: Noun): CheckOrder<ScimAttempt>[] => [
       fault('scim_uniqueness', takenName(noun)),
       ...upstream(noun),
     ],
-    // Operations are checked one after the other.
+    // Operations are checked one after another.
     besides: [
       ...outside,
       'scim_invalid_value',

@@ -115,7 +115,7 @@ test('writes of a user and concurrent sign-ins of its person neither deadlock no
     const { clients: own, realm, token, employee } = await makeDirectoryOfRealm();
     const user = { userName: 'ada', externalId: employee };
     const { id } = await made(own[0].post('/Users', user));
-    // The subject is known from now on: a different external id still refers to the same person.
+    // Identity knows the subject from now on: a different external id still refers to the same person.
     await made(signInBy(processes[0], realm, token));
     const set = (value: object, n: number) =>
       (own[n % 2] as ScimClient).patch(`/Users/${id}`, [{ op: 'replace', value }]);
@@ -267,7 +267,7 @@ test('a person is disabled by an administrator while the directory writes them: 
       ),
     ]);
     assert.deepEqual(statusesOf(again), Array(4).fill(200));
-    // If the directory had just deactivated the person, the administrator was refused.
+    // If the directory had just deactivated the person, the administrator's request was refused.
     await act('enable');
     assert.equal((await clients[1].get(`/Users/${id}`)).body.active, true);
     assert.equal((await identity.get(path)).body.status, 'active');

@@ -8,7 +8,8 @@ import type { Settings } from '../settings.ts';
  */
 export type UpstreamCredentials = {
   /**
-   * The only address that they are sent to. The API can change the address of the source, but not the operator's file.
+   * The only address that these credentials are sent to. The API can change the address of the source, but not the
+   * operator's file.
    */
   readonly baseUrl: string;
 } & ({ readonly clientId: string; readonly clientSecret: string } | { readonly token: string });

@@ -167,7 +167,7 @@ describe('a write that the directory does not take is 502 and leaves nothing', (
   });
 });
 
-// Run in parallel, because three of them wait for 5 s. Each has its own service and directory.
+// These tests run in parallel, because three of them wait for 5 s. Each has its own service and directory.
 describe('a write that the directory does not take is 502 and leaves nothing', { concurrency: true }, () => {
   test('one that takes longer than 5 seconds, or whose directory is down', async (t) => {
     const tooLate = async () => {
@@ -230,7 +230,7 @@ describe('credentials', () => {
     await made(create());
     assert.deepEqual(keycloak.requests, ['POST token', 'POST scim']);
     keycloak.expiresIn = 60;
-    // A refusal of a fresh token is final.
+    // If a fresh token is refused, the request is not sent again.
     keycloak.overrides.scim = answering(401);
     keycloak.requests.splice(0);
     await expectRefused(source, create, 'scim.users.create', 'scim:status_401');

@@ -40,7 +40,7 @@ export class NameReservation {
   /**
    * Ends the reservation after a failure.
    * @param leftId the account for the next request with this name
-   * @param isSettled whether certainly no account was created; otherwise the attempt is remembered
+   * @param isSettled whether it is certain that no account was created; otherwise the attempt is remembered
    */
   async release(db: Db, leftId: string | undefined, isSettled: boolean): Promise<void> {
     const isNothingLeft = leftId === undefined && this.triedMs === undefined && isSettled;

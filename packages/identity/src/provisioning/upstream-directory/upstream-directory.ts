@@ -12,7 +12,7 @@ import {
 import { errorOfStatus, UpstreamError, upstreamErrorOf } from './upstream-error.ts';
 import { UpstreamTokens } from './upstream-tokens.ts';
 
-/** The directory that a source writes to before it writes here. */
+/** The directory that a source writes to before it writes to identity. */
 export interface UpstreamSource {
   readonly sourceId: string;
   readonly mode: keyof typeof protocolsOf;
@@ -43,13 +43,13 @@ const callsMax = 32;
 const retryAfterSeconds = 1;
 /** The maximum difference between the clocks of the directory and of the database. */
 const clockSkewMs = 60_000;
-/** Fits into a path and into a subject. Our placeholder subjects begin with `urn:`. */
+/** A string that fits into a path and into a subject. Our placeholder subjects begin with `urn:`. */
 const idForm = /^(?!urn:)[A-Za-z0-9][A-Za-z0-9._~:@+=-]{0,254}$/;
 
 /**
  * Writes users to the directories of provisioning sources (see docs/reference/scim.md#upstream-directory). Each
  * protocol has the 5 seconds of an outgoing request, including the token request. Callers hold no database connection
- * meanwhile.
+ * in the meantime.
  */
 export class UpstreamDirectory {
   readonly #outbound: OutboundClient;
@@ -105,7 +105,7 @@ export class UpstreamDirectory {
     const { protocol, source } = call;
     try {
       const created = idOf(await this.#send(call, protocol.create(source.realm, user)));
-      // Another user's account: to disable it when this creation fails would disable that user.
+      // Another user's account: disabling it if this creation fails would disable that user.
       if (!(await earlier.isFree(created))) throw new UpstreamError('foreign_account', true);
       return created;
     } catch (error) {
@@ -133,7 +133,7 @@ export class UpstreamDirectory {
     return isOwn && (await isFree(account.id)) ? account.id : undefined;
   }
 
-  /** Tries the protocols of the source one after the other, until one succeeds. */
+  /** Tries the protocols of the source one after another, until one succeeds. */
   async #tryProtocols<T>(source: UpstreamSource, attempt: (call: Call) => Promise<T>): Promise<T> {
     const { sourceId } = source;
     const credentials = this.#credentialsOf(source);

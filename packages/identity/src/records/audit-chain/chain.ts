@@ -4,9 +4,7 @@ import type { ContentRow, HeadRow, RemovalRow, RunRow, SealRow } from './seal.ts
 /** The end of a chain, to which the next link is attached; position 0 and no HMAC before the first link. */
 export type Head = Readonly<Pick<HeadRow, 'position' | 'hmac'>>;
 
-/**
- * The maximum number of records in one link. The check of a link reads no more, regardless of the number in the link.
- */
+/** The maximum number of records in one link. A check reads no more than this, even if the link claims to have more. */
 export const recordsPerLinkMax = 256;
 
 export const chainStart: Head = { position: 0, hmac: '' };

@@ -4,7 +4,7 @@ import type { Settings } from '../settings.ts';
 import { AuditKeyError } from './audit-key.ts';
 import type { SealRow } from './seal.ts';
 
-/** The last link of all chains, stored outside of the database. */
+/** The last link of all chains, stored outside the database. */
 export interface KeptHead {
   readonly lastSequence: number;
   readonly hmac: string;
@@ -17,7 +17,7 @@ export function headFileOf(settings: Settings): string | undefined {
 }
 
 /**
- * The head in a file; undefined when there is no file.
+ * The head in a file; undefined if there is no file.
  * @throws AuditKeyError for a file that can't be read or wasn't written by identity
  */
 export async function readHead(file: string): Promise<KeptHead | undefined> {
@@ -32,7 +32,7 @@ export async function readHead(file: string): Promise<KeptHead | undefined> {
     const { lastSequence, hmac } = JSON.parse(text);
     if (Number.isSafeInteger(lastSequence) && typeof hmac === 'string') return { lastSequence, hmac };
   } catch {
-    // Not JSON: see below.
+    // The file isn't JSON; the error below is thrown.
   }
   throw new AuditKeyError(
     `The head of the audit log (${file}) was not written by identity: restore it, or check the audit log and remove the file.`,

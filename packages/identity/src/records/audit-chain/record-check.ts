@@ -9,12 +9,12 @@ import type { ContentRow } from './seal.ts';
 const clockMinutesMax = 5;
 const clockMsMax = clockMinutesMax * 60_000;
 /**
- * Two copies of a record are at most twice that apart, or one of them is out of order. Older ids are discarded.
+ * Two copies of a record are at most twice `clockMsMax` apart, or one of them is out of order. Older ids are discarded.
  */
 const idsKeptMs = 3 * clockMsMax;
 const minuteMs = 60_000;
 
-/** A line of a content: see `findContents`. */
+/** A line of the content of a range: see `findContents`. */
 type Line = [
   sequence: number,
   id: string,
@@ -34,10 +34,12 @@ export class RecordCheck {
   readonly #keys: readonly AuditKey[];
   readonly #unprovenThrough: number;
   #newestMs = Number.NEGATIVE_INFINITY;
-  /** Groups them by the minute in which they were written. */
+  /** The ids of records, grouped by the minute in which they were written. */
   readonly #ids = new Map<number, Set<string>>();
 
-  /** @param unprovenThrough up to this number records may be without an HMAC */
+  /**
+   * @param unprovenThrough records up to this number may be without an HMAC
+   */
   constructor(keys: readonly AuditKey[], unprovenThrough: number) {
     this.#keys = keys;
     this.#unprovenThrough = unprovenThrough;
@@ -77,7 +79,7 @@ export class RecordCheck {
     const [, id, tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id] =
       line;
     const record = { id, tenant_id, actor_ref, resource_type, resource_id, outcome, reason, request_id };
-    // The database may contain any string; only a string that a process wrote has the HMAC.
+    // The database may contain any string, but only a string that a process wrote has a valid HMAC.
     const authenticated = { ...record, action: action as Parameters<typeof recordMac>[1]['action'] };
     return this.#keys.some((key) => recordMac(key, authenticated, writtenMs) === mac);
   }

@@ -317,7 +317,7 @@ describe('baton identity audit verify', () => {
     assert.equal(anchored.code, 1);
     assert.match(anchored.out, /^anchor \d+: BROKEN/m);
 
-    // A process that did not see the end seals the records again, which may have changed.
+    // A process that has not seen the end seals the records again, although they may have been changed.
     await tamper(identity.pool, sql`delete from audit_records where sequence = ${chain.sequences.at(-1)}`);
     await seal();
     assert.deepEqual(await problemsOf(chain), []);

@@ -22,7 +22,7 @@ import {
   setReadOnlySnapshot,
 } from './seals.sql.ts';
 
-/** Which part of the record. */
+/** The position of a fault: the affected records and their times. */
 type Place = Pick<SealRow, 'first_sequence' | 'last_sequence' | 'occurred_from' | 'occurred_to'>;
 
 /** A fault at one position in a chain. */
@@ -37,11 +37,11 @@ export interface ChainReport {
   readonly tenantId: string;
   readonly links: number;
   readonly records: number;
-  /** Removed by retention; their seals are checked. */
+  /** Records that retention removed; their seals are checked. */
   readonly removed: number;
-  /** After the last link. */
+  /** Records after the last link. */
   readonly unsealed: number;
-  /** The last link; undefined when there is none. */
+  /** The last link; undefined if there is none. */
   readonly head: SavedHead | undefined;
   readonly problems: readonly ChainProblem[];
   /** The number of problems beyond those listed. */
@@ -57,12 +57,13 @@ export type Keys = ReadonlyMap<string, AuditKey>;
 /** The number of links that are read at a time, with their records. */
 const linksPerPage = 32;
 const problemsMax = 100;
-/** Records are sealed within seconds; identity may be restarted meanwhile. */
+/** Records are sealed within seconds, but identity may be restarting in the meantime. */
 const unsealedMinutesMax = 15;
 
 /**
  * Verifies the chain of every tenant that has a chain or records, in the order of their ids, each in one snapshot.
- * @param keys by their ids; @param saved ends of chains that must still exist
+ * @param keys by their ids
+ * @param saved ends of chains that must still exist
  */
 export async function* verifyChains(
   pool: Pool,
@@ -156,7 +157,7 @@ async function findUnproven(tx: Db, keys: Keys): Promise<number> {
   return Math.max(0, ...genuine.map(({ through }) => through));
 }
 
-/** Checks the records after the last link, a page at a time. */
+/** Checks the records after the last link, one page at a time. */
 async function checkUnsealed(tx: Db, tenantId: string, walk: ChainWalk): Promise<void> {
   for (let after = walk.last?.last_sequence ?? 0; ; ) {
     // One row more than requested is read.
@@ -183,7 +184,7 @@ class ChainWalk {
   #records = 0;
   #removed = 0;
   last: SealRow | undefined;
-  /** The link after a changed one can't be compared with it. */
+  /** False if the previous link was changed: the link after a changed one can't be compared with it. */
   #isLastGenuine = true;
 
   readonly #recordCheck: RecordCheck;

@@ -18,7 +18,7 @@ export interface PlaceRow {
 
 /**
  * Whether `after` is a number of this history. A position between two epochs is not: the reader continues after the
- * earlier one. Above the head, even events of the current epoch may have been different, so everything is read again.
+ * earlier epoch. Above the head, even events of the current epoch may have been different, so everything is read again.
  */
 export function findPlace(after: number) {
   return sql<PlaceRow>`
@@ -32,7 +32,7 @@ export function findPlace(after: number) {
 }
 
 export interface LastEpochRow {
-  /** The number of epochs, excluding the first. */
+  /** The number of epochs, not counting the first. */
   epochs: number;
   reason: string | null;
 }

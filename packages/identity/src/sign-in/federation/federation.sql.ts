@@ -6,7 +6,7 @@ type AudienceColumns = RowOf<Tables['audiences']>;
 
 /** The basis of a grant. */
 export interface GrantBasisRow {
-  /** Null when it isn't an active audience of the tenant. */
+  /** Null if the requested audience isn't an active audience of the tenant. */
   allowed_scopes: AudienceColumns['allowed_scopes'] | null;
   /** Null likewise. */
   signing_algorithm: AudienceColumns['signing_algorithm'] | null;

@@ -100,7 +100,7 @@ test('a group that is deleted during a sign-in: the sign-in succeeds without it'
       assert.equal(status, 200);
       seen.add(String(body.groups));
     }
-    // Created again by a sign-in after the deletion: the admin can no longer delete such a group.
+    // A sign-in after the deletion has created the group again; the administrator can no longer delete such a group.
     await identity.pool.run(sql`delete from group_members where tenant_id = ${realm.tenantId}`);
     await identity.pool.run(
       sql`delete from groups where tenant_id = ${realm.tenantId} and key = 'operators' and deleted_at is null`,
@@ -115,7 +115,7 @@ test('a SCIM group that is deleted during a sign-in: the membership from the sig
   const { token, account } = await makeSource(identity, tenantId, realm.key);
   const directory = scimClient(other, token);
   const { body: group } = await directory.post('/Groups', { displayName: 'Operators' });
-  // The times at which a sign-in writes and commits.
+  // The times at which a sign-in wrote and committed.
   await identity.pool.transaction(async (tx) => {
     await tx.run(sql`
       insert into group_members (id, tenant_id, group_id, principal_id, source, identity_provider_id)

@@ -144,7 +144,7 @@ export type ProviderChoices = Omit<
   'id' | 'tenant_id' | 'key' | 'issuer' | 'status' | 'created_at'
 >;
 
-/** The fields of a request by column name; absent ones are undefined. */
+/** The fields of a request, by column name; absent ones are undefined. */
 export function columnsOf(change: IdentityProviderChange): Partial<ProviderChoices> {
   return {
     audience: change.audience,

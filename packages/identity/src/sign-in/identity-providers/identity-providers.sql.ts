@@ -3,7 +3,7 @@ import type { OpenProvider, ProviderChoices, ProviderRow } from './identity-prov
 
 type NewProvider = Omit<OpenProvider, 'status' | 'created_at'>;
 
-/** No row when the key or the issuer is taken in the tenant. Waits for a concurrent insert of the same row. */
+/** Returns no row if the key or the issuer is taken in the tenant. Waits for a concurrent insert of the same row. */
 export function insertProvider(provider: NewProvider) {
   return sql<ProviderRow>`
     insert into identity_providers (id, tenant_id, key, issuer, registered_issuer, audience, jwks_uri, subject_claim,

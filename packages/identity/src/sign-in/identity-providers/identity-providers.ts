@@ -70,7 +70,10 @@ export async function getIdentityProvider(db: Db, tenantId: string, key: string)
   return (await db.row(findProvider(tenantId, key))) ?? fail('identity_provider_not_found');
 }
 
-/** @throws Refusal `identity_provider_not_found` for one that is absent or disabled, or whose tenant is */
+/**
+ * @throws Refusal `identity_provider_not_found` for a provider that is absent or disabled, or whose tenant is
+ * absent or disabled
+ */
 export async function requireOpenProvider(db: Db, tenantId: string, key: string): Promise<OpenProvider> {
   return (await db.row(findOpenProvider(tenantId, key))) ?? fail('identity_provider_not_found');
 }
@@ -132,13 +135,13 @@ function record(context: Context, { id, tenant_id, key }: ProviderRow, action: A
 }
 
 /**
- * An issuer without trailing slashes. @throws Refusal `invalid_issuer` for a string that isn't an http(s) address, or
+ * An issuer without trailing slashes. @throws Refusal `invalid_issuer` for a string that isn't an http(s) URL, or that
  * has a query, a fragment, a user or letters beyond ASCII
  */
 function parseIssuer(issuer: string): string {
   const stripped = issuer.replace(/\/+$/, '');
   const isIssuer = /^https?:\/\/[^/?#@\s\\]+(\/[^?#\s\\]*)?$/.test(stripped) && URL.canParse(stripped);
-  // An address contains only ASCII; with other characters, issuer and subject could be too long for their index.
+  // The URL contains only ASCII; with other characters, issuer and subject could be too long for their index.
   if (!isIssuer || !/^[!-~]+$/.test(stripped)) fail('invalid_issuer');
   return stripped;
 }

@@ -9,7 +9,7 @@ export interface UpstreamKey {
 
 /** Public keys by `kid`. */
 export interface KeySet extends ReadonlyMap<string, UpstreamKey> {
-  /** Those without a `kid`. */
+  /** The keys without a `kid`. */
   readonly unnamed: readonly UpstreamKey[];
 }
 
@@ -35,7 +35,7 @@ const keyTypes: ReadonlyMap<string, string> = new Map([
   ['ES384', 'secp384r1'],
   ['ES512', 'secp521r1'],
   ['EdDSA', 'ed25519'],
-  // RFC 9864: the same algorithm under the name of its curve.
+  // RFC 9864: the same algorithm, under the name of its curve.
   ['Ed25519', 'ed25519'],
 ]);
 
@@ -44,8 +44,9 @@ export function isAcceptedAlgorithm(alg: unknown): alg is string {
 }
 
 /**
- * The key that a token is verified with: the one of its `kid`. A provider with one key often omits the `kid`: then this
- * is the only key of the set that matches the algorithm, if the token has no `kid` either, or if no key has one.
+ * The key that a token is verified with: the one with the token's `kid`. A provider with one key often omits the `kid`.
+ * In that case it is the only key of the set that matches the algorithm, provided that the token has no `kid` or that
+ * no key has one.
  */
 export function selectKey(keys: KeySet, kid: string | undefined, alg: string): UpstreamKey | undefined {
   if (kid !== undefined && keys.size > 0) return keys.get(kid);
@@ -120,7 +121,8 @@ function importKey(jwk: Record<string, unknown>): KeyObject {
 }
 
 /**
- * With an exponent of 1, a padded hash is its own signature, so anyone could forge one. An RSA modulus is never even.
+ * With an exponent of 1, a padded hash is its own signature, so anyone could forge a signature. An RSA modulus is never
+ * even.
  */
 function ifStrong(found: UpstreamKey): UpstreamKey | undefined {
   const { modulusLength = 0, publicExponent = 0n } = found.key.asymmetricKeyDetails ?? {};

@@ -40,7 +40,8 @@ export function lockLinks({ providerId, issuer, subject, externalId }: LinkClaim
 export type PersonRow = Pick<RowOf<Tables['principals']>, 'id' | 'kind' | 'status'> & { is_member: boolean };
 
 /**
- * Finds links of any status and tenant. The lock makes a disable wait; the status is read after waiting for a disable.
+ * Finds links of any status and tenant. The lock makes a later disable wait; the status is read after waiting for an
+ * earlier one.
  */
 export function enterPeople(tenantId: string, principalIds: readonly string[]) {
   return sql<PersonRow>`

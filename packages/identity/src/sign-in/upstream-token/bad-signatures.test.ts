@@ -89,7 +89,7 @@ test('an RSA block must be byte by byte that of the standard: no other hash name
   ]);
   assert.ok(signatures.length >= 24);
   await refused(signedTokens(text, Object.fromEntries(signatures)));
-  // The same code creates a valid one.
+  // The same code can also create a valid signature.
   await accepted(signedToken(text, signBlock(right, upstream.key.privateKey)));
 });
 
@@ -208,8 +208,8 @@ for (const [alg, pair, length] of [
       }),
     );
     await accepted(signedToken(text, raw));
-    // The standard (FIPS 186) allows both. One can be computed from the other, and no data here is keyed by the
-    // signature.
+    // The standard (FIPS 186) allows both signatures. One can be computed from the other, and no data here is keyed by
+    // the signature.
     await accepted(signedToken(text, both(r, n - s)), 's in its other half');
   });
 

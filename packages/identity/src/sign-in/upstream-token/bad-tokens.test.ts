@@ -225,7 +225,7 @@ test('a payload that is no object of claims is invalid: nested, packed, cut, or 
     'lists 8,000 deep': signed(header, `${'['.repeat(8000)}${']'.repeat(8000)}`),
     'lists without an end': signed(header, '['.repeat(20_000)),
   });
-  // Nested as deeply as a token allows, in an ignored claim and in those that are read.
+  // Nested as deeply as a token allows, both in an ignored claim and in those that are read.
   const deep = `${'['.repeat(8000)}${']'.repeat(8000)}`;
   await accepted({ 'a deep claim': signed(header, good.replace('{', `{"deep":${deep},`)) });
   await accepted({

@@ -14,7 +14,7 @@ export interface UpstreamIdentity {
    */
   readonly displayName: string | undefined;
   readonly acr: string | null;
-  /** In the same order as in the token. */
+  /** The values are in the same order as in the token. */
   readonly amr: readonly string[];
   /** RFC 3339, as in the token: it may be in the future. */
   readonly authTime: string | null;
@@ -64,7 +64,9 @@ function parseHeader(token: string): Json {
   return header;
 }
 
-/** Accepts only the canonical base64url of the bytes: otherwise one token could be written as several strings. */
+/**
+ * Accepts only the canonical base64url encoding of the bytes; otherwise one token could be written as several strings.
+ */
 function isBase64Url(text: string): boolean {
   return /^[A-Za-z0-9_-]*$/.test(text) && Buffer.from(text, 'base64url').toString('base64url') === text;
 }
@@ -90,7 +92,7 @@ function kidOf({ kid }: Json): string | undefined {
 }
 
 /**
- * Verifies with the key whose `kid` is in the token, or with the only one that matches. The provider may have replaced
+ * Verifies with the key that has the token's `kid`, or with the only key that matches. The provider may have replaced
  * it: keys are fetched again for an unknown `kid`, and for an invalid signature if the key has no `kid`.
  */
 async function verifiedPayload(
@@ -204,7 +206,7 @@ function displayNameOf(claim: unknown): string | undefined {
     .toWellFormed()
     .replace(/\p{Cc}+/gu, ' ')
     .trim();
-  // Cut by code points, so that no surrogate pair is split.
+  // Truncated by code points, so that no surrogate pair is split.
   const cut = [...name].slice(0, displayNameLengthMax).join('').trim();
   return /[\p{L}\p{N}\p{P}\p{S}]/u.test(cut) ? cut : undefined;
 }
@@ -215,7 +217,7 @@ function textsOf(claim: unknown): string[] | undefined {
   return Array.isArray(claim) ? claim.filter((item) => typeof item === 'string') : undefined;
 }
 
-/** RFC 3339 of seconds since 1970; null for anything but an instant in the years 1 to 9999. */
+/** The RFC 3339 form of seconds since 1970; null for anything but an instant in the years 1 to 9999. */
 function instantText(seconds: unknown): string | null {
   if (!isInstant(seconds) || seconds < -62_135_596_800 || seconds >= 253_402_300_800) return null;
   return new Date(seconds * 1000).toISOString();
@@ -227,7 +229,9 @@ function refuseWeakSignIn({ acr, amr }: UpstreamIdentity, provider: OpenProvider
   if (!isStrong || amrs.some((method) => !amr.includes(method))) fail('step_up_required');
 }
 
-/** Tokens of a shared issuer are all genuine; only their claims distinguish ours from those of other customers. */
+/**
+ * All tokens of a shared issuer are genuine; only their claims distinguish our tokens from those of other customers.
+ */
 function refuseOtherClaims(payload: Json, { required_claims: required }: OpenProvider): void {
   for (const [name, allowed] of Object.entries(required)) {
     const values = textsOf(Object.hasOwn(payload, name) ? payload[name] : undefined) ?? [];

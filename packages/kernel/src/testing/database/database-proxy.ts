@@ -10,7 +10,7 @@ export interface DatabaseProxy {
   /** Ends every connection and refuses new ones. */
   cut(): Promise<void>;
   mend(): Promise<void>;
-  /** Silently drops all traffic from now on, of open connections and of new ones, which are still accepted. */
+  /** Silently drops all traffic from now on, on open connections and on new ones, which are still accepted. */
   silence(): void;
   /** New connections work again. Earlier ones stay silent, as after a change of address. */
   speak(): void;

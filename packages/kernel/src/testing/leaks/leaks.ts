@@ -7,7 +7,7 @@ import { secretFields, tokenForms } from './secret-forms.ts';
 /**
  * The leak test's data about a run: every secret that was generated or sent to a service, every logged line, and the
  * final content of the databases. Each test process appends it to its own files in the folder `BATON_LEAK_DIR`; without
- * that setting nothing is stored. `scripts/leaks.ts` searches the one for the other.
+ * that setting nothing is stored. `scripts/leaks.ts` searches the lines and the databases for the secrets.
  */
 
 /**
@@ -85,7 +85,7 @@ export async function keepTables(databaseUrl: string): Promise<void> {
   if (leakDirectory() === undefined || !isNamed) return;
   databasesKept += 1;
   const client = new pg.Client({ connectionString: databaseUrl, application_name: 'baton-test' });
-  // The end of a test may end every connection to the database while it is read.
+  // When a test ends, it may close every connection to the database, even while this one reads it.
   client.on('error', () => undefined);
   await client.connect();
   try {

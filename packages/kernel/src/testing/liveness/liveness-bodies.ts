@@ -3,7 +3,10 @@ import { queryShapeOf } from '../../http/input.ts';
 import type { Operation } from '../../http/service.ts';
 import { type SampleRequest, sampleUuid } from '../matrix/matrix-service.ts';
 
-/** One of the worst requests that an endpoint takes to read: the body and query that replace those of a valid request. */
+/**
+ * One of the requests that are the most expensive for an endpoint to read: the body and query that replace those of a
+ * valid request.
+ */
 export interface Hostile {
   readonly name: string;
   readonly text?: string;
@@ -99,7 +102,7 @@ function worstForms(bytesMax: number): Hostile[] {
   ];
 }
 
-/** As often as it fits. */
+/** Repeats the part as often as it fits. */
 function filled(start: string, part: string, end: string, bytesMax: number): string {
   return `${start}${part.repeat(Math.floor((bytesMax - start.length - end.length) / part.length))}${end}`;
 }

@@ -260,7 +260,7 @@ export async function tryEndpoint<Tenant extends object>(
   return problems;
 }
 
-/** Requests of one name together. */
+/** Groups the requests by name. */
 function groupsOf(worst: readonly Hostile[]): Hostile[][] {
   const groups = new Map<string, Hostile[]>();
   for (const one of worst) groups.set(one.name, [...(groups.get(one.name) ?? []), one]);

@@ -24,7 +24,7 @@ export type FixtureScope<Tenant extends object> = Tenant & {
 
 /** Additions to a request, beyond objects for its parameters and the declared example as its body. */
 export interface RequestParts {
-  /** Instead of the objects of the path. */
+  /** Replaces the objects of the path. */
   readonly params?: Readonly<Record<string, string>>;
   /** With its question mark. */
   readonly query?: string;
@@ -158,7 +158,7 @@ export function makeFixture<Tenant extends object>(
   return scopeOf(tenant).get(object);
 }
 
-/** The scope of one request: each object is created once in it. */
+/** The scope of one request, in which each object is created once. */
 function scopeOf<Tenant extends object>(tenant: Tenant): FixtureScope<Tenant> {
   const made = new Map<unknown, Promise<object>>();
   const scope: FixtureScope<Tenant> = {

@@ -162,7 +162,9 @@ function fieldAt(path: string, id: string, body: unknown): object {
   return { [first]: { ...(inside as object), ...fieldAt(rest.join('.'), id, inside) } };
 }
 
-/** Background work of the process can change the state between the two; then they are compared again. */
+/**
+ * Background work of the process can change the state between the two requests; they are then sent and compared again.
+ */
 const attemptsMax = 5;
 
 /** Sends the same request with a foreign and with an absent identifier. @returns the status of both responses */

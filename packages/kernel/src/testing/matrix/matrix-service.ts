@@ -83,7 +83,7 @@ export interface IdentifierFixture {
   readonly object: string | null;
   /** An absent one is allowed, for instance in a call that removes an object that may already be removed. */
   readonly mayBeAbsent?: true;
-  /** The fields that contain it, if there are more than the field itself. */
+  /** The fields that contain it, if it is in more fields than this one. */
   fields?(id: string): object;
 }
 
@@ -109,12 +109,12 @@ export interface MatrixTarget {
   readonly client: Client;
 }
 
-/** What every case works with. */
+/** The context of every case. */
 export interface Matrix extends MatrixTarget {
   readonly store: StoreWatch;
   /** A successful request of the allowed caller on its own objects; undefined if none can succeed. */
   makeRequest(endpoint: Operation): Promise<SampleRequest | undefined>;
-  /** The parameters of such a request of another tenant, without those of objects that no tenant owns. */
+  /** The parameters of such a request for objects of another tenant, without those of objects that no tenant owns. */
   makeForeignParams(endpoint: Operation): Promise<Readonly<Record<string, string>>>;
   /** The identifier of an object of another tenant, by the path of such objects. */
   foreignId(path: string): Promise<string>;
@@ -127,7 +127,7 @@ export interface MatrixCase {
   run(matrix: Matrix, endpoint: Operation): Promise<void>;
 }
 
-/** An identifier of nothing. */
+/** An identifier that no object has. */
 export const sampleUuid = '0190b2c4-7e1f-7a2b-8c3d-4e5f60718293';
 
 /** A number, or a key with its version, if the schema doesn't accept an identifier. */

@@ -41,7 +41,9 @@ export async function findUnnoticedChanges(
   }
 }
 
-/** Removes constraints and triggers that could refuse a row of defaults, or change another table with it. */
+/**
+ * Removes constraints and triggers that could refuse a row of default values, or change another table along with it.
+ */
 const loosen = `
   create function pg_temp.loosen(it regclass) returns void language plpgsql as $$
   declare

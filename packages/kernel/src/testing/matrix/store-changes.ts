@@ -25,7 +25,7 @@ export const watchedTables = `
  */
 export async function watchStore(databaseUrl: string, ignored: readonly string[] = []): Promise<StoreWatch> {
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 1, application_name: 'baton-test' });
-  // Its end does not wait for the connection, and dropping the database may still terminate it.
+  // `end()` does not wait for the connection to close, and dropping the database may still terminate it.
   pool.on('error', () => undefined);
   // A separate schema, because the leak test stores the tables of `public`.
   await pool.query(`

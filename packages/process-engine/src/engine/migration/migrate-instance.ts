@@ -112,7 +112,7 @@ function renameTasks(m: Machine, { from, stepOf, to }: MigrationPlan): void {
     const before = from.steps.get(id)?.human?.form ?? null;
     return step === id && canonicalJson(form) === canonicalJson(before) ? [] : [{ taskId, step, form }];
   });
-  // Without a note: a replay of an older migration would miss one.
+  // No note is written for this effect, because the replay of an older migration would find it missing.
   if (tasks.length > 0) m.acts.push({ do: 'effect', effect: { kind: 'rename_tasks', element: null, tasks } });
 }
 

@@ -20,7 +20,7 @@ export interface Fiber {
   readonly run: Run<void>;
   readonly ended: () => void;
   readonly failed: (error: unknown) => void;
-  /** Whether it is a branch of a fork. */
+  /** Whether the fiber is a branch of a fork. */
   readonly isBranch: boolean;
   /** The enclosing lists, the innermost last. */
   readonly lists: ListAt[];

@@ -106,7 +106,7 @@ export interface Spec {
 type Meaning = (data: JsonObject, status?: string) => Json;
 const firstInstant = '2026-03-02T08:10:00.000Z';
 const secondInstant = '2026-03-02T09:00:00.000Z';
-/** Where a type is required. */
+/** Used where an expression of a certain type is required. */
 const fixed = `timestamp('${firstInstant}')`;
 const n = (data: JsonObject) => data['n'] as number;
 const conditions: Record<string, Meaning> = {

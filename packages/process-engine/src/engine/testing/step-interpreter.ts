@@ -27,7 +27,7 @@ export class StepInterpreter {
   readonly open = new Map<string, Open>();
   timers: ModelTimer[] = [];
   readonly attempts = new Map<string, number>();
-  /** Of the last input. */
+  /** The effects of the last input. */
   effects: string[] = [];
   /** The effects of all inputs, with the attempt of the element that requests it: `open_task e1#2`. */
   readonly history: string[] = [];
@@ -121,7 +121,7 @@ export class StepInterpreter {
         try {
           if (step.when === undefined || apply(step.when, this.data) === true) yield* this.step(step, place);
         } catch (error) {
-          // The last of the lists that it leaves determines where it would continue.
+          // The last list that the error leaves determines where the execution would continue.
           if (error instanceof Raised) error.rest = steps.slice(n);
           throw error;
         }

@@ -9,7 +9,7 @@ import { ExpressionFault, isMap, Optional, type Value } from './values.ts';
 
 type Macro = (receiver: Part, args: readonly Node[], scope: Scope, compile: Compile) => Part;
 
-/** Macros of a list, by name and number of arguments. */
+/** Macros for lists, by name and number of arguments. */
 const iterating: Readonly<Record<string, Macro>> = {
   'all 2': (range, args, scope, compile) => quantifier(range, args, scope, compile, false),
   'exists 2': (range, args, scope, compile) => quantifier(range, args, scope, compile, true),
@@ -22,7 +22,7 @@ const iterating: Readonly<Record<string, Macro>> = {
   'filter 2': filtered,
 };
 
-/** Macros of an optional value. */
+/** Macros for optional values. */
 const optional: Readonly<Record<string, Macro>> = {
   'optMap 2': (given, args, scope, compile) =>
     whenThere(given, args, scope, compile, (value) => new Optional(value)),

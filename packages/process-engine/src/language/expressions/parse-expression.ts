@@ -14,7 +14,7 @@ export type ExpressionProblemCode =
   | 'expression_too_complex'
   | 'unknown_calendar';
 
-/** A problem of an expression's text. */
+/** A problem in an expression's text. */
 export class ExpressionProblem extends Error {
   readonly code: ExpressionProblemCode;
 
@@ -39,7 +39,10 @@ function nextParser(): Environment {
   return parser;
 }
 
-/** Its own function gives it its own table of functions, which is freed with it (decision 0220). */
+/**
+ * Creates a parser with a function of its own, so that it has its own table of functions, which is freed with it
+ * (decision 0220).
+ */
 function newParser(): Environment {
   return new Environment({
     enableOptionalTypes: true,
@@ -62,7 +65,7 @@ function parsed(text: string): Node {
   } catch (error) {
     if (error instanceof ParseError && error.code === 'limit_exceeded') throw tooComplex(error.summary);
     if (error instanceof ParseError) throw new ExpressionProblem('expression_syntax_error', located(error));
-    // Thousands of consecutive signs.
+    // Caused by thousands of consecutive signs, for example.
     if (error instanceof RangeError) throw tooComplex('is nested too deeply');
     throw error;
   }
@@ -115,7 +118,7 @@ function boundForm(root: Node): void {
 
 interface Child {
   readonly child: Node;
-  /** Whether it is evaluated for each item of a list. */
+  /** Whether the expression is evaluated for each item of a list. */
   readonly isBody: boolean;
 }
 

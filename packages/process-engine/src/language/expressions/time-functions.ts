@@ -120,7 +120,10 @@ type CalendarFunction = (calendar: WorkingCalendar, run: Run, ...args: Value[]) 
 
 const msOf = (instant: Value) => (instant as Instant).ms;
 
-/** Each accepts the key of a calendar as an additional last argument; the default is the calendar of the process. */
+/**
+ * Each function accepts the key of a calendar as an additional last argument; the default is the calendar of the
+ * process.
+ */
 export const calendarFunctions: Readonly<
   Record<string, { parameters: readonly string[]; result: typeof int; run: CalendarFunction }>
 > = {
@@ -157,7 +160,7 @@ export const calendarFunctions: Readonly<
 };
 
 /**
- * Calls one of them.
+ * Calls one of these functions.
  * @param key null for the calendar of the process
  * @throws ExpressionFault `calendar_missing`, `calendar_without_hours`, `calendar_scan_limit`
  */

@@ -35,7 +35,7 @@ export function nameOf(type: Type): string {
   return 'of' in type ? `${type.kind}(${shallowNameOf(type.of)})` : type.kind;
 }
 
-/** Two levels are enough: a type may be as deep as a schema. */
+/** Two levels are enough for messages, because a type may be as deep as a schema. */
 function shallowNameOf(type: Type): string {
   return 'of' in type ? `${type.kind}(${type.of.kind})` : type.kind;
 }

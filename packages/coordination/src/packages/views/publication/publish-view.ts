@@ -9,8 +9,8 @@ import { hasViews, insertView, lockView, updateToRetired, updateView } from './p
 import { viewPublished, viewRetired } from './views.events.ts';
 
 /**
- * The apply of packages publishes and retires views with these functions, under the lock on packages (`lockPackages`),
- * and writes the links itself: kind `View` in `package_objects`. Nothing else creates views.
+ * When a package is applied, its views are published and retired with these functions, under the lock on packages
+ * (`lockPackages`). The apply writes the links itself: kind `View` in `package_objects`. Nothing else creates views.
  */
 
 export interface WrittenView {

@@ -45,9 +45,9 @@ export type CheckedView =
   | { readonly spec: undefined; readonly problems: readonly ViewProblem[] };
 
 /**
- * Validates the spec of a view (docs/reference/views-and-lists.md#spec) without reads and writes.
- * @returns the spec with its defaults, or at most 50 problems: `schema_violation` by its form, then fields that its
- * sources don't have, parameters that it does not declare, and values of another type
+ * Validates the spec of a view (docs/reference/views-and-lists.md#spec) without accessing the database.
+ * @returns the spec with its defaults, or at most 50 problems: `schema_violation` for its form, then fields that its
+ * sources don't have, parameters that it does not declare, and values of the wrong type
  */
 export function checkView(sent: unknown): CheckedView {
   const size = measureDocument(sent as Json);

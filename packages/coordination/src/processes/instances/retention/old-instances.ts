@@ -18,7 +18,7 @@ const rowsMax = 1000;
 const nextEventsMax = 1000;
 
 /**
- * Deletes instances that ended CP_PROCESSES_RETENTION_SECONDS ago, with their journals and inputs, in batches.
+ * Deletes instances that ended at least CP_PROCESSES_RETENTION_SECONDS ago, with their journals and inputs, in batches.
  * Instances with unclosed objects are kept, and so are those whose causing event may be read again, so that no event
  * starts two instances.
  */

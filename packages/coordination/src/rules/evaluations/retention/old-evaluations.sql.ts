@@ -39,8 +39,8 @@ export function deleteEvaluations(
 }
 
 /**
- * Examines the keys that were not examined for the retention period, and deletes those whose task has been closed for
- * at least that period, or that have no task. Keys that a rule has locked are skipped.
+ * Examines the keys that have not been examined within the retention period, and deletes those whose task has been
+ * closed for at least that period, or that have no task. Keys that a rule has locked are skipped.
  */
 export function deleteOldWorkKeyRows(ageSeconds: number, rowsMax: number) {
   return sql<{ looked: number }>`

@@ -11,7 +11,7 @@ import {
 } from './old-evaluations.sql.ts';
 
 const batchMax = 500;
-/** A turn reads at most 900 events (CP_RULES_BATCH_SIZE), and ends at one of them. */
+/** A turn reads at most 900 events (CP_RULES_BATCH_SIZE), and its last event may be any of them. */
 const nextEventsMax = 1000;
 
 /**

@@ -37,7 +37,7 @@ export async function requireMayRemove(
 }
 
 /**
- * The same if it is already known whether the caller works on the task or had a run of it.
+ * Like `requireMayRemove`, if it is already known whether the caller works on the task or had a run of it.
  * @throws Refusal `acceptance_protected` {keys}
  */
 export function refuseRemoval(
@@ -80,7 +80,10 @@ export function withAuthors(
   });
 }
 
-/** The same for evidence: an item that differs in any way, even only in its note, is attributed to the new author. */
+/**
+ * Merges evidence in the same way: an item that differs in any way, even only in its note, is attributed to the new
+ * author.
+ */
 export function withEvidenceAuthors(
   before: readonly TaskEvidence[],
   after: readonly Evidence[],

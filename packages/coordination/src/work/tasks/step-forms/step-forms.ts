@@ -33,8 +33,8 @@ export async function requireFormFits(context: Context, task: TaskOfStep): Promi
 }
 
 /**
- * Undefined for a task that was not created by a process. Identified by its name, because any client may set the origin
- * of its task.
+ * Undefined for a task that was not created by a process. The task is identified by its name, because any client may
+ * set the origin of its task.
  */
 export async function findTaskStep(
   context: Context,

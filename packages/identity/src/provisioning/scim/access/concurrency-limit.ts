@@ -10,7 +10,7 @@ const limits = {
   lists: new ConcurrencyLimit('lists of the source', { ...bounds, queuedMax: 32 }),
   /** A write takes milliseconds, and directories send many at once. */
   writes: new ConcurrencyLimit('writes of the source', { ...bounds, queuedMax: 500 }),
-  /** A response may have 30 MB, which stay in memory until the client has read them. */
+  /** A response may contain 30 MB, which stay in memory until the client has read them. */
   largeGroups: new ConcurrencyLimit('large groups of the source', { ...bounds, runningMax: 2, queuedMax: 8 }),
 };
 

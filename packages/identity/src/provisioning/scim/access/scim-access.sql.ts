@@ -19,7 +19,7 @@ export type ScimSourceRow = Pick<
   is_live: boolean;
 };
 
-/** Finds a source by the service account of an access token. No row if there is no such account in the tenant. */
+/** Finds a source by the service account of an access token. Returns no row if the tenant has no such account. */
 export function findSourceOfAccount(accountId: string, principalId: string, tenantId: string) {
   return sql<ScimSourceRow>`
     select s.id as source_id, s.key, a.tenant_id, s.upstream_mode, s.upstream_base_url, s.upstream_realm,

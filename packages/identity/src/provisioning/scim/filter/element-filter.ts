@@ -36,7 +36,7 @@ export function elementTest(attribute: Attribute, filter: Filter): ElementTest {
   };
 }
 
-/** The values in a filter that is only `eq`s joined by `and`; undefined for another. */
+/** The values in a filter that consists only of `eq`s joined by `and`; undefined for any other filter. */
 export function equalities(attribute: Attribute, filter: Filter): Map<Attribute, Json> | undefined {
   const parts = filter.kind === 'and' ? filter.of : [filter];
   const found = new Map<Attribute, Json>();
@@ -85,7 +85,8 @@ function booleanTest(operator: Operator, wanted: string | number | boolean): Lea
 }
 
 /**
- * The strings of elements in lower case, by the names of their parts. Elements are immutable: a change creates another.
+ * The strings of elements in lower case, by the names of their parts. Elements are immutable: a change creates a new
+ * one.
  */
 const lowerTexts = new WeakMap<JsonObject, Record<string, string>>();
 

@@ -40,7 +40,7 @@ function compile(scope: Scope, filter: Filter, mayNarrow: boolean): string {
   return search === undefined || !mayNarrow ? exact : `(${searchCondition(scope, search)} and ${exact})`;
 }
 
-/** An attribute that exists only on another searched kind, such as `userName` on a group. */
+/** The condition for an attribute that exists only on another searched kind, such as `userName` on a group. */
 function absentCondition(
   { searched }: Scope,
   filter: LeafFilter | Extract<Filter, { kind: 'elements' }>,

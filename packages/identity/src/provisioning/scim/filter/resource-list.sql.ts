@@ -50,7 +50,7 @@ export class ResourceList {
   }
 
   /**
-   * The total. All users, and the active ones, have a counter in their source: to count 100,000 rows for every
+   * The total. All users, and the active ones, have a counter in their source, because counting 100,000 rows for every
    * list would take too long.
    */
   total(): Statement<{ total: number }> {

@@ -50,7 +50,7 @@ export function memberChangeOf({ verb, target, value }: PatchOperation): MemberC
   return isAll ? { kind: 'replace', userIds: [] } : { kind: 'remove', userIds: memberIdsOf(value) };
 }
 
-/** The ids in `value eq "…"`, or in several of these joined by `or`; undefined for any other filter. */
+/** The ids in `value eq "…"`, or in several such comparisons joined by `or`; undefined for any other filter. */
 function idsOf(filter: Filter): string[] | undefined {
   if (filter.kind === 'or') {
     const parts = filter.of.map(idsOf);

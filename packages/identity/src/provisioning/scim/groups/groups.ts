@@ -72,7 +72,7 @@ export async function listGroups(context: Context, order: ListOrder): Answer {
   );
 }
 
-/** The columns of a group in a list, and how much of a page it takes up. */
+/** The columns of a group in a list, and how much of a page a group takes up. */
 export function groupShape(selection: Selection): Shape {
   return {
     columns: groupColumns,
@@ -199,7 +199,7 @@ export async function updateGroup(
   const others = operations.filter((operation) => !isOfMembers(operation));
   const members = operations.filter(isOfMembers).map(memberChangeOf);
   const patched = (row: GroupRow) => contentOf(patchDocument(documentOf(row), others));
-  // Calculated before the group is locked, and again only if it has been changed since.
+  // Calculated before the group is locked, and again only if the group has changed since.
   const content = patched(read);
   return runWrite(context, async (inside) => {
     const row = await lockForChange(inside, id, members);
@@ -239,8 +239,8 @@ async function findCurrent(context: Context, id: string): Promise<GroupRow> {
 }
 
 /**
- * Locks a group before its members are changed, after the users that are added. The deletion of a user, which takes the
- * user out of its groups, locks in this order too; another order would deadlock.
+ * Locks a group before its members are changed, after the users that are added. The deletion of a user, which removes
+ * the user from its groups, locks in the same order; any other order would deadlock.
  */
 async function lockForChange(
   context: Context,

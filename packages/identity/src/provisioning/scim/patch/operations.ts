@@ -8,8 +8,8 @@ import { isObject } from '../protocol/documents.ts';
 import { commonAttributes } from '../protocol/schemas.ts';
 
 /**
- * The operations of a PATCH (RFC 7644, section 3.5.2), including the forms that Okta and Entra ID really send
- * (see docs/reference/scim.md#patch).
+ * The operations of a PATCH (RFC 7644, section 3.5.2), including the forms that Okta and Entra ID actually send (see
+ * docs/reference/scim.md#patch).
  */
 
 export type Verb = 'add' | 'replace' | 'remove';
@@ -24,7 +24,7 @@ export interface PatchOperation {
 /** `emails[type eq "work"].value`: the attribute, the filter over its elements, and the part of an element. */
 export interface Target extends Located {
   readonly filter: Filter | undefined;
-  /** Present if the filter is. */
+  /** Present if `filter` is. */
   readonly meets?: ElementTest;
 }
 

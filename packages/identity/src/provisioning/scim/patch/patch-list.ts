@@ -60,7 +60,7 @@ function changedElements(
   return verb === 'add' ? [...list.elements, ...added] : added;
 }
 
-/** Removes targets; if the operation has a value, only those that contain one of its elements. */
+/** Removes the targets; if the operation has a value, only those targets that contain one of its elements. */
 function withoutElements(
   { attribute, elements, work, isTarget }: List,
   value: Json | undefined,
@@ -125,7 +125,7 @@ function newElement(attribute: Attribute, filter: Filter | undefined): JsonObjec
   return isMatch ? element : fail('scim_no_target');
 }
 
-/** If several elements are primary, only the last one that became primary stays so. */
+/** If several elements are primary, only the last one that became primary remains so. */
 function keepOnePrimary(before: readonly JsonObject[], after: JsonObject[]): JsonObject[] {
   const primaries = after.filter(isPrimary);
   if (primaries.length <= 1) return after;

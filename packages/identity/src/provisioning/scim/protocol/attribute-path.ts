@@ -8,7 +8,7 @@ export interface AttributePath {
   readonly sub: string | undefined;
 }
 
-/** The target of a path: an attribute, of the core or of an extension, and perhaps a part of it. */
+/** The target of a path: an attribute, of the core or of an extension, and possibly a part of it. */
 export interface Located {
   readonly extension: Schema | undefined;
   readonly attribute: Attribute;

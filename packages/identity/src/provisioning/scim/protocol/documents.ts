@@ -51,7 +51,7 @@ export function parseAttribute(attribute: Attribute, value: Json): Json | undefi
   if (!attribute.multiValued) return parseValue(attribute, value);
   const elements = (Array.isArray(value) ? value : [value]).flatMap((element) => {
     const read = parseElement(attribute, element);
-    // An empty list after dropping invalid members would empty the group.
+    // Dropping invalid members could leave an empty list, which would empty the group.
     if (read === undefined && attribute.name === 'members') return refuseValue(attribute.name);
     return read === undefined ? [] : [read];
   });
@@ -104,7 +104,9 @@ export function isPrimary(element: Json): boolean {
   return isObject(element) && element['primary'] === true;
 }
 
-/** @throws Refusal `scim_invalid_value` for an absent, empty or longer text */
+/**
+ * @throws Refusal `scim_invalid_value` for a string that is absent, empty or too long
+ */
 export function requiredText(document: JsonObject, name: string, max: number): string {
   return optionalText(document, name, max) ?? refuseValue(name);
 }

@@ -34,7 +34,7 @@ export function parseSelection(
   return { only: parseNames(attributes), without: parseNames(excludedAttributes) ?? [] };
 }
 
-/** A resource with the selected attributes only. `id` and `schemas` always stay. */
+/** A resource with only the selected attributes. `id` and `schemas` are always included. */
 export function selectAttributes(kind: ResourceKind, resource: JsonObject, selection: Selection): JsonObject {
   const { only, without } = selection;
   if (only === undefined && without.length === 0) return resource;

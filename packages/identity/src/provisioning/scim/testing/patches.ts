@@ -41,7 +41,7 @@ function stepsOf(
   });
 }
 
-/** A text in the document, in a complex attribute or in an extension: it is set, removed, or replaced by null. */
+/** A string in the document, in a complex attribute or in an extension: it is set, removed, or replaced by null. */
 function single(path: fc.Arbitrary<string>, owner: readonly string[], name: string): fc.Arbitrary<PatchStep> {
   const remove = (document: Resource) => {
     const holder = owner.reduce<Resource | undefined>((part, key) => part?.[key], document);
@@ -118,7 +118,7 @@ const emailsOf = (document: Resource): Resource[] => document['emails'] ?? [];
 /** Thrown by `apply`: the operation has to be refused with `noTarget`. */
 export class NoTarget extends Error {}
 
-/** A later email updates an earlier one of the same type and value, in any case. */
+/** A later email updates an earlier one of the same type and value, in upper or lower case. */
 function merged(list: readonly Resource[]): Resource[] {
   const isSame = (one: Resource, other: Resource) =>
     one['value'] === undefined
@@ -187,7 +187,9 @@ const wantedType = anyOf('work', 'HOME', 'other');
 const isOfType = (type: string) => (element: Resource) =>
   element['type'] !== undefined && String(element['type']).toLowerCase() === type.toLowerCase();
 
-/** `emails[type eq "work"]…` changes the elements that match, or adds one if none does. */
+/**
+ * `emails[type eq "work"]…` changes the elements that match, or adds one if none match.
+ */
 const filteredLists: fc.Arbitrary<PatchStep> = wantedType.chain((type) => {
   const path = (rest: string) =>
     anyOf(`emails[type eq "${type}"]${rest}`, `Emails[TYPE EQ "${type}"]${rest}`);
@@ -302,7 +304,7 @@ const paths = anyOf<unknown>(
   'é',
 );
 
-/** Its keys would change a prototype if they were copied. */
+/** The keys of this value would change a prototype if they were copied. */
 const withPrototypeKeys: unknown = JSON.parse(
   '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},"name":{"__proto__":{"polluted":1},"givenName":"G"},"emails":[{"__proto__":{"polluted":1},"value":"p"}]}',
 );

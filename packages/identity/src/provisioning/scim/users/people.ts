@@ -76,7 +76,7 @@ export async function createPerson(
     }),
   );
   if (inserted === 0) {
-    // A concurrent sign-in or creation has linked the person first.
+    // A concurrent sign-in or creation linked the person first.
     await db.run(deleteNewPrincipal(principal.id));
     return (await reusePerson(context, source, content)) ?? fail('scim_uniqueness');
   }
@@ -91,7 +91,9 @@ export async function createPerson(
   return { principalId: principal.id, identityId, isBlocked: false };
 }
 
-/** @returns undefined when no identity has the external id; @throws Refusal `scim_uniqueness` when it is a user's */
+/**
+ * @returns undefined if no identity has the external id; @throws Refusal `scim_uniqueness` if a user has it
+ */
 async function reusePerson(
   context: Context,
   source: ScimSource,
@@ -104,7 +106,7 @@ async function reusePerson(
   const person = { principal_id: known.principal_id, external_identity_id: known.id };
   // Exclusive from the start if the person is disabled: two transactions that share the lock would deadlock.
   const locked = await lockPrincipal(db, person, { alone: !content.active });
-  // Read again under the lock, because another transaction may have linked the person since.
+  // Read again under the lock, because another transaction may have linked the person in the meantime.
   const identity = await db.row(lockIdentity(known.id, content.externalId));
   if (identity === undefined || identity.is_taken) fail('scim_uniqueness');
   await db.run(upsertMembership(source.tenantId, known.principal_id));
@@ -118,8 +120,8 @@ async function reusePerson(
 }
 
 /**
- * Locks the principal of a user. Call it before its identity or the user itself is locked: a sign-in and a disable
- * lock in the same order, and the reverse order could deadlock.
+ * Locks the principal of a user. Call it before the user or the user's identity is locked: a sign-in and a disable lock
+ * in the same order, and the reverse order could deadlock.
  * @param alone for disabling the person: an exclusive lock
  */
 export async function lockPrincipal(
@@ -145,7 +147,8 @@ export async function updatePerson(
 }
 
 /**
- * Disables principal and identity, and revokes the credentials, as `POST …/principals/{principalId}:disable` does.
+ * Disables the principal and the identity, and revokes the credentials, as
+ * `POST …/principals/{principalId}:disable` does.
  * @param locked the person's principal, locked exclusively
  */
 export async function disablePerson(

@@ -16,7 +16,7 @@ let isJitAvailable: boolean | undefined;
 before(async () => {
   identity = await startIdentity();
   source = await makeProvisioning(identity);
-  // The service's own sessions have it off.
+  // The service's own sessions have JIT compilation off, so it is turned on for this query.
   isJitAvailable = await identity.pool.transaction(async (tx) => {
     await tx.run(sql`set local jit = on`);
     return (await tx.row(sql<{ is_available: boolean }>`select pg_jit_available() as is_available`))

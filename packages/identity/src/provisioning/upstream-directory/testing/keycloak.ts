@@ -11,7 +11,7 @@ export interface Account {
   readonly userName: string;
   active: boolean;
   createdMs: number;
-  /** As it was sent. */
+  /** The header as it was sent. */
   readonly sent: Record<string, unknown>;
 }
 

@@ -92,7 +92,7 @@ export async function startOidcUpstream(first: SigningPair): Promise<OidcUpstrea
     await provider.interactionFinished(req, res, { login }, { mergeWithLastSubmission: false });
   }
 
-  /** Follows redirects with cookies. @returns the first address outside of the provider */
+  /** Follows redirects with cookies. @returns the first address outside the provider */
   async function browse(start: string): Promise<URL> {
     const cookies = new Map<string, string>();
     let at = new URL(start);

@@ -47,7 +47,7 @@ export function jwkOf({ kid, publicKey }: SigningPair, changes: object = {}): ob
 
 export const nowSeconds = () => Math.floor(Date.now() / 1000);
 
-/** The claims of a currently valid ID token. JSON omits an undefined claim. */
+/** The claims of a currently valid ID token. JSON omits a claim that is undefined. */
 export function claimsOf(issuer: string, changes: object = {}): Record<string, unknown> {
   const iat = nowSeconds();
   return { iss: issuer, sub: 'subject-of-nobody', aud: upstreamAudience, iat, exp: iat + 300, ...changes };
