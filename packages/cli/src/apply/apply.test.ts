@@ -254,7 +254,7 @@ test('a manually created principal is not created again, and is taken over by id
   const path = file(documentOf('Principal', 'by-hand', { kind: 'human', displayName: 'By hand' }));
   const refused = await run(['-f', path, '--yes']);
   assert.equal(refused.code, 1);
-  assert.match(refused.text, new RegExp(`spec\\.displayName: there is one already .* id: ${id}`));
+  assert.match(refused.text, new RegExp(`spec\\.displayName: there already is one .* id: ${id}`));
   writeFileSync(path, documentOf('Principal', 'by-hand', { kind: 'human', displayName: 'By hand', id }));
   await itemsOf(['-f', path, '--yes']);
   assert.deepEqual((await baton.admin.principals.get(id)).metadata, { a: 1, applyKey: 'by-hand' });

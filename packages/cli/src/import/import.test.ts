@@ -559,7 +559,7 @@ test('an export contains everything that the API lists, and another tenant impor
     assert.ok(kinds.has(kind), kind);
   assert.doesNotMatch(text, new RegExp(baton.connection.adminToken));
   const own = await run(['import', 'baton', file, '--yes']);
-  assert.deepEqual([own.code, /is of the tenant that you are signed in to/.test(own.text)], [1, true]);
+  assert.deepEqual([own.code, /comes from the tenant that you are signed in to/.test(own.text)], [1, true]);
 
   // Simulates another tenant, which has none of the names in the file. A process created the second task.
   const elsewhere = join(folder, 'elsewhere.jsonl');

@@ -184,7 +184,7 @@ test('links and paths are not followed', async () => {
   symlinkSync('/etc/passwd', join(project, '.taskmaster', 'tasks', 'tasks.json'));
   await assert.rejects(
     readTaskmaster(project, words),
-    /there is no \.taskmaster\/tasks\/tasks\.json in it\.$/,
+    /it has no \.taskmaster\/tasks\/tasks\.json\.$/,
   );
 });
 
