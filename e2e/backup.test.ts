@@ -92,7 +92,7 @@ async function clientOf(at: string) {
       assert.equal(status, 201, JSON.stringify(task));
       return task['id'] as string;
     },
-    /** An artifact with these bytes. @returns its id */
+    /** Creates an artifact with these bytes. @returns its id */
     async store(bytes: string): Promise<string> {
       const response = await fetch(`${coordinationUrl}/api/v1/artifact-contents`, {
         method: 'PUT',

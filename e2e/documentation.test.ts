@@ -17,7 +17,9 @@ import { isLongProof, longTest } from '@baton/testing/depth';
 import { type RunningBaton, startRunningBaton } from '@baton/testing/running-baton';
 import { assertCompanyIsTold } from './testing/small-company.ts';
 
-/** `npm test` runs the commands of these pages, the long proof those of all pages. */
+/**
+ * `npm test` runs the commands of these pages; the long proof runs those of all pages.
+ */
 const usualPages = ['README.md', 'docs/agents.md', 'docs/apply.md', 'docs/identity.md'];
 
 /** Lines that this test doesn't run: they start Baton, don't end, or have a separate test (the demo). */
@@ -27,8 +29,8 @@ const missing = ['bash', 'curl'].find((tool) => spawnSync(tool, ['--version']).e
 const skip = missing === undefined ? false : `${missing} is not installed`;
 const baton = join(repository, 'bin', 'baton.mjs');
 /**
- * Each shell runs this first. npm takes half of a command's time to resolve it, so only the long proof uses the real
- * npx.
+ * Each shell runs this first: it replaces npx, which takes half of a command's time to resolve the program. Only the
+ * long proof uses the real npx.
  */
 const npx = `npx() { shift; '${process.execPath}' '${baton}' "$@"; }`;
 
@@ -63,7 +65,7 @@ function linesOf(page: string, names = ['']): string {
       .filter((line) => !skippedLine.test(line))
       .join('\n')
       .replaceAll('.baton/', `${running.home}/`)
-      // Outside the folder where the tests run.
+      // The commands write outside the folder where the tests run.
       .replaceAll('baton agent run', `baton agent run --folder '${join(folder, 'runner')}'`)
       .replaceAll('heads.json', join(folder, 'heads.json'))
       .replaceAll('> .mcp.json', `> ${join(folder, 'mcp.json')}`)
@@ -231,8 +233,8 @@ test('every command of examples/lease-guard/README.md works as written, for the 
 });
 
 /**
- * The commands in README.md complete every task that they create, and its MCP client configuration points to this
- * Baton.
+ * Checks that the commands in README.md have completed every task that they create, and that its MCP client
+ * configuration points to this Baton.
  */
 async function assertWalked(): Promise<void> {
   const walked = ['My first task', 'Fix the flaky test', 'Count the words of this title'];

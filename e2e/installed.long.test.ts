@@ -67,7 +67,7 @@ describe('installed from its packages', { timeout: suiteMsMax }, () => {
   before(async () => {
     chmodSync(folder, 0o755);
     tarballs = build(join(folder, 'dist'));
-    // Later tests wait for the preparation, which runs in the meantime.
+    // Only later tests wait for this second build, which runs in the meantime.
     builtAgain = run(process.execPath, [join(repository, 'scripts/build.ts'), join(folder, 'again')], {
       timeout: installMsMax,
     });
@@ -153,7 +153,7 @@ describe('installed from its packages', { timeout: suiteMsMax }, () => {
     const shell = (commands: string) =>
       run('bash', ['-euo', 'pipefail', '-c', commands], { cwd: app, timeout: 120_000 });
     let admin: BatonClient;
-    /** Tasks that an earlier test has left open are not taken. */
+    /** Completes the tasks that an earlier test has left open, so that they are not taken. */
     async function nothingOpen(): Promise<void> {
       for await (const task of admin.tasks.list({ limit: 100 }))
         if (!task.systemStatusCategory.startsWith('terminal'))
@@ -279,7 +279,7 @@ describe('installed from its packages', { timeout: suiteMsMax }, () => {
       const code = readFileSync(join(client, 'example.mjs'), 'utf8');
       const rest = code.replace(/^import .*@baton\/sdk.*\n/, '').replaceAll('process.env', 'kept.env');
       assert.doesNotMatch(rest, /import|process/);
-      // The SDK can't import Node's modules; Node's fetch still uses them.
+      // As in a browser, the SDK can't import Node's modules here; Node's own fetch still uses them.
       writeFileSync(
         join(client, 'browser.mjs'),
         `import { isBuiltin, registerHooks } from 'node:module';

@@ -45,7 +45,7 @@ describe('gateways that check leases', { concurrency: 2 }, () => {
   async function newTask(): Promise<Task> {
     return baton.admin.tasks.create({ title: 'Release' });
   }
-  /** A new lease on the task; the previous one is revoked. */
+  /** Claims the task; the previous lease is revoked first. */
   async function takenBy({ baton: client }: Participant, task: Task, before?: Claim): Promise<Claim> {
     if (before !== undefined) await baton.admin.claims.release(before.id, { reason: 'it stalled' });
     const session = await client.sessions.open({ clientName: 'guarded' });
@@ -57,7 +57,7 @@ describe('gateways that check leases', { concurrency: 2 }, () => {
     proxies.push(between);
     return { between, settings: { BATON_URL: between.url, BATON_TOKEN_FILE: tokenFile } };
   }
-  /** The token with another principal: with its old signature, and without one. */
+  /** The token with another principal: once with the old signature, and once without one. */
   function forgeries(token: string, principalId: string): string[] {
     const [head = '', payload = '', signature = ''] = token.split('.');
     const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as object;
@@ -164,7 +164,7 @@ describe('gateways that check leases', { concurrency: 2 }, () => {
   });
 
   describe('the reverse proxy', { concurrency: false }, () => {
-    /** The requests that the service received, by the task from the proxy. */
+    /** The requests that the service received, by the task that the proxy named. */
     const seen = new Map<unknown, string[]>();
     const headersSeen: IncomingHttpHeaders[] = [];
     const seenOf = ({ id }: Task) => seen.get(id) ?? [];
@@ -328,7 +328,7 @@ describe('gateways that check leases', { concurrency: 2 }, () => {
     test("a late response doesn't let an older token through", async () => {
       const task = await newTask();
       const first = await takenBy(agent, task);
-      // Simulates a response to the check of the first holder just before the successor passed.
+      // Simulates a successor whose request passed just before the response to the first holder's check arrived.
       mkdirSync(join(folder, 'proxy', 'fences', task.id), { recursive: true });
       writeFileSync(join(folder, 'proxy', 'fences', task.id, String(first.fencingToken + 1)), '');
       assert.deepEqual(await deploy(first), [

@@ -31,7 +31,7 @@ const stops: (() => Promise<unknown>)[] = [];
 const databases = ['pooled_iam', 'pooled_cp'] as const;
 const waitMs = 60_000;
 
-/** The text of a marked block of the page. */
+/** The content of a named block of docs/operations.md. */
 function block(name: string): string {
   const found = new RegExp(`^\`\`\`\\w+ ${name}\\n(.*?)^\`\`\``, 'ms').exec(page)?.[1];
   assert.ok(found !== undefined, `docs/operations.md has no block ${name}`);
@@ -238,7 +238,7 @@ async function places(): Promise<Places> {
   return eventually(undefined, 0, tasks, tenants);
 }
 
-/** Reads until all of these have been read: a recent commit may not be visible at once. */
+/** Waits until a reader sees all of these tasks and tenants: a recent commit may not be visible at once. */
 async function eventually(
   cursor: string | undefined,
   after: number,

@@ -11,7 +11,7 @@ export interface SurfaceOperation {
   readonly accepts: string;
   /** The required fields, if the request contains the object that they belong to. */
   readonly requires: string;
-  /** Fields that will be removed, or `*` for the operation, with the date of the release that deprecated them. */
+  /** Fields that will be removed, or `*` for the whole operation, each with the release date of its deprecation. */
   readonly deprecated?: Readonly<Record<string, string>>;
 }
 
@@ -109,7 +109,7 @@ function fieldsOf(schema: Schema, path: string, document: OpenApi, open: readonl
   return found;
 }
 
-/** The fields of several forms; a field is required if every form that has fields requires it. */
+/** The fields of an object that has several forms. A field is required if every form that has fields requires it. */
 function union(forms: readonly Fields[]): Fields {
   const filled = forms.filter(({ size }) => size > 0);
   const names = new Set(filled.flatMap((form) => [...form.keys()]));

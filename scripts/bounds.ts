@@ -6,9 +6,9 @@ import { endpointName, type Operation } from '@baton/kernel/http/service';
 type JsonSchema = Readonly<Record<string, unknown>>;
 
 /**
- * Finds inputs without a bound: a string without `maxLength`, an array without `maxItems`, an object with
- * arbitrary keys without `maxProperties`, a free document without `x-maxBytes`. It checks bodies, queries and
- * paths. @returns one line per input
+ * Finds inputs without a maximum: a string without `maxLength`, an array without `maxItems`, an object with arbitrary
+ * keys without `maxProperties`, a free document without `x-maxBytes`. It checks bodies, queries and paths. @returns one
+ * line per input
  */
 export function unboundedInputs(endpoints: readonly Operation[]): string[] {
   return endpoints.flatMap((endpoint) => {
@@ -80,7 +80,7 @@ function unboundedObject(form: JsonSchema, path: string): string[] {
 }
 
 if (import.meta.filename === process.argv[1]) {
-  // Imported late, because it loads both services.
+  // Imported only here, because it loads both services.
   const { services } = await import('./services.ts');
   const problems = services.flatMap(({ endpoints }) => unboundedInputs(endpoints));
   console.log(problems.join('\n'));

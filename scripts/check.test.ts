@@ -10,7 +10,7 @@ import { copyWorkTree, repository } from './testing/work-tree.ts';
 let root: string;
 let printed: string;
 
-/** Files that are created or appended to. */
+/** Violations by file: each text is appended to the file, which is created if it doesn't exist. */
 const planted: Record<string, string> = {
   'packages/coordination/src/service/planted-upward.ts': "export { endpoints } from '../app/endpoints.ts';\n",
   'packages/identity/src/service/planted-upward-type.ts':
@@ -35,7 +35,7 @@ const planted: Record<string, string> = {
 
 const programs = ['bench', 'e2e', 'examples'];
 /**
- * The whole work tree in the long proof; in `npm test` only the dependencies of the planted files, a tenth of the
+ * The long proof copies the whole work tree; `npm test` copies only what the planted files depend on, a tenth of the
  * tools' input.
  */
 const copied = byDepth(

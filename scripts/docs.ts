@@ -58,7 +58,7 @@ function isInstalled(): boolean {
 
 function writeContent(tree: Tree): void {
   const folder = join(site, '.content');
-  // Astro's cache contains rendered pages, which would lack a change to our plugins.
+  // Removes Astro's cache too: it contains rendered pages, which would lack changes to our plugins.
   for (const old of [folder, dist, join(site, '.astro'), join(site, 'node_modules/.astro')])
     rmSync(old, { recursive: true, force: true });
   for (const [path, content] of siteContent(tree)) {

@@ -5,7 +5,7 @@ import { anchorsOf } from './docs/headings.ts';
 import { writeErrors } from './generate-errors.ts';
 import { services } from './services.ts';
 
-/** Advice that fits every code is useless. */
+/** Advice is useless if it fits every code. */
 const generic = [/^Fix the request\.?$/, /^Read the state again/, /^Check the identifier and the tenant/];
 const sharedMax = 5;
 const rows = services.flatMap((service) =>

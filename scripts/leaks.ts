@@ -40,7 +40,7 @@ const forms: readonly [start: string, kind: string, form: RegExp][] = [
   ['-----BEGIN', 'private key', /-----BEGIN (?:[A-Z]+ )?PRIVATE KEY/y],
 ];
 
-/** A whole run must contain a secret of each of these kinds; otherwise it didn't search for them. */
+/** A whole run must contain a secret of each of these kinds; if one is missing, the search didn't cover that kind. */
 const kindsOfWholeRun = [
   'platform access token',
   'client secret',

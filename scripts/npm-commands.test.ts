@@ -46,7 +46,7 @@ function faultOf(command: string): string | undefined {
 function faultOfTests(args: readonly string[]): string | undefined {
   try {
     const { patterns, depth, isMerge } = parseOptions(args);
-    // For a merge, the patterns are the folders of the records.
+    // With `--merge`, the patterns are folders of records, not test files.
     if (isMerge) return undefined;
     const unmatched = patterns.find((pattern) => pickFiles(testFiles(root), [pattern], depth).length === 0);
     return unmatched === undefined ? undefined : `no test file matches ${unmatched}`;

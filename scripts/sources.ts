@@ -10,7 +10,7 @@ export function sourceFiles(root: string): string[] {
     'e2e/**/*.ts',
     'examples/**/*.ts',
   ];
-  // These folders contain the packages that benchmarks compare with.
+  // These folders contain the packages that the benchmarks compare Baton with.
   return globSync(patterns, { cwd: root, exclude: ['**/node_modules/**'] })
     .filter((file) => !isGenerated(join(root, file)))
     .sort();

@@ -45,7 +45,7 @@ export interface ChaosReport {
 
 export const everyAct = Object.keys(acts) as ActName[];
 
-/** Three times the delay of a killed worker's deliveries, for a busy machine. */
+/** Three times the delay of deliveries after a worker is killed, to allow for a busy machine. */
 const quietMsUsual = 20_000;
 
 /**
@@ -84,7 +84,7 @@ async function runIn(world: World, receivers: Receivers, options: ChaosOptions):
   };
   const publishes = options.plants ? plantPublisher(world.tenants[0] as Tenant) : undefined;
   const writers = [...world.tenants, world.pruned].flatMap((tenant) => startWriters(tenant));
-  // The webhook receiver and the memory service are sent their events, so there is nothing to start.
+  // Events are sent to the webhook receiver and the memory service, so there is nothing to start.
   const told = ({ id }: Tenant): Started[] =>
     [...receiver.deliveriesOf(id), memory.deliveriesOf(id)].map((deliveries) => ({
       deliveries,
@@ -118,7 +118,8 @@ async function runIn(world: World, receivers: Receivers, options: ChaosOptions):
     ...[...faults].map(([what, count]) => `${what}, ${count} times`),
     ...[...world.apis, world.worker, world.adapter].flatMap(({ unasked }) => unasked),
     ...checkJournal(after, writing),
-    // The worker may have written since, but no consumer may get an event that is older than `stored` and not in it.
+    // The worker may have written more since, so events that are newer than those in `stored` are accepted, but no
+    // older event that isn't in it.
     ...consumers.flatMap((one) => checkConsumer(one, eventsFor(one, stored, after))),
   ];
   if (problems.length > 0) problems.push(...lastLines(world));
@@ -238,7 +239,7 @@ async function drain(
     await sleep(50);
     if (countNow() > count) [count, changedAt] = [countNow(), performance.now()];
   }
-  // A consumer that has all its events can still receive more.
+  // A consumer that has all its events may still receive surplus ones.
   await sleep(300);
 }
 

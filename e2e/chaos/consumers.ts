@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type ApiCaller, isTransientFailure, pickAny, send } from './api-client.ts';
 import type { Deliveries } from './deliveries.ts';
 
-/** When consumers end: they continue until they have read all events after the last write. */
+/** Determines when consumers end: they continue until they have read all events after the last write. */
 export interface Ending {
   /** Writing has ended, and everything can be read. */
   isWritten: boolean;
@@ -91,7 +91,8 @@ function readStream(
     'baton',
     `bearer.${token}`,
   ]);
-  // A consumer that ends has stored an earlier cursor: it gets the events since then again.
+  // Simulates a consumer that ends before it has stored its latest cursor: it gets the events since the stored one
+  // again.
   let isNoting = true;
   const later: NodeJS.Timeout[] = [
     setTimeout(() => ws.readyState === ws.CONNECTING && ws.close(), openingMsMax),

@@ -31,7 +31,7 @@ const first: readonly ActName[] = [
   'context adapters killed',
   'database restarted fast',
 ];
-/** The later acts, at random: a restart of the database interrupts everything, the others only a part. */
+/** The later acts are drawn from these. Restarts of the database are rarer, because they interrupt everything. */
 const deck: readonly ActName[] = [
   ...first,
   ...first.filter((name) => !name.startsWith('database')),

@@ -83,7 +83,7 @@ export class ServiceProcess {
     child.once('exit', () => {
       isUnasked = this.#isMeantToRun && this.#child === child;
     });
-    // By then all its output has arrived.
+    // `close` is emitted only after all output has arrived.
     child.once('close', (code, signal) => {
       if (isUnasked)
         this.unasked.push(
@@ -134,7 +134,7 @@ export class ServiceProcess {
   }
 }
 
-/** The reason why it is not ready; undefined if it is ready. */
+/** The reason why the program is not ready; undefined if it is ready. */
 async function problemOf(url: string): Promise<string | undefined> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(5000) });

@@ -47,7 +47,7 @@ export interface World {
   readonly pool: Pool;
   /** Another pool, whose connections are ended like those of the services. */
   readonly writersPool: Pool;
-  /** A shutdown that ends every connection, cleanly or as in a crash, and a start. */
+  /** Stops the database, ending every connection cleanly or as in a crash, and starts it again. */
   restartDatabase(mode: 'fast' | 'immediate'): Promise<void>;
   close(): Promise<void>;
 }

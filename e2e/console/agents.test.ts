@@ -26,7 +26,7 @@ describe('agents and sessions', { skip: noBrowser }, () => {
   afterEach(() => world?.closePages());
   after(() => world?.close());
 
-  /** An agent with a claimed task of this title. */
+  /** Starts an agent that holds a task with this title. */
   async function atWork(title: string, name = 'worker') {
     const task = await world.baton.tasks.create({ title });
     const agent = await world.person(agentPermissions);
@@ -89,7 +89,7 @@ describe('agents and sessions', { skip: noBrowser }, () => {
       const { harness } = await atWork(`Work ${evil}`, `client ${evil}`);
       const { id } = await world.baton.principals.create({ kind: 'agent', displayName: `Idle ${evil}` });
       const session = await world.baton.sessions.open({ clientName: 'silent', ttlSeconds: 3600 });
-      // Open the page first: it must show a silent session without an event.
+      // Open the page first: without any event, it must show that a session is silent.
       const watching = await world.signedIn('/agents');
       const silent = watching.page.getByRole('listitem').filter({ hasText: 'silent' }).first();
       await silent.waitFor();
@@ -201,7 +201,7 @@ describe('agents and sessions', { skip: noBrowser }, () => {
       await page.getByRole('link', { name: 'Open task' }).click();
       await page.getByRole('heading', { name: 'Second title' }).waitFor();
 
-      // The cursor of another object's event doesn't match an event of this object.
+      // The cursor of another object's event isn't found among this object's events.
       const { items } = await baton.events.list({ types: 'session.opened', tail: 1 });
       await page.goto(`${world.url}/journal?object=${task.id}&at=${items[0]?.cursor}`);
       await page.getByText('Event not found').waitFor();

@@ -209,7 +209,7 @@ describe('the console', { skip: noBrowser }, () => {
     const other = await page.context().newPage();
     await other.goto(`${url}/inbox`);
     await other.getByRole('heading', { name: 'Inbox' }).waitFor();
-    // The session has ended and the access token has expired.
+    // Simulates a session that has ended and an access token that has expired.
     await page.context().clearCookies();
     await page.route('**/api/v1/harness/context', (route) =>
       route.fulfill({ status: 401, json: { error: { code: 'invalid_token', message: 'It has expired.' } } }),

@@ -146,7 +146,7 @@ describe('the form of a process step', { skip: noBrowser }, () => {
       'the process did not go on',
     );
     assert.deepEqual((await baton.processInstances.get(instance.id)).data['parcel'], parcel);
-    // The browser's log contains only the 422 of the completion.
+    // Apart from the 422 of the completion, the browser reported no error.
     assert.deepEqual(
       complaints.filter((complaint) => !/422/.test(complaint)),
       [],

@@ -85,7 +85,7 @@ describe('signing in to the console through an identity provider', { skip: noBro
   const problem = (page: Page, code: string) =>
     page.getByRole('alert').getByText(code, { exact: true }).waitFor();
   const choose = (page: Page, who: string) => page.getByRole('link', { name: who }).click();
-  /** The URL to which the provider redirects the browser, which is intercepted. */
+  /** The URL to which the provider redirects the browser; the redirect is intercepted. */
   async function stoppedCallback(page: Page, who: string): Promise<string> {
     let at = new URL((await page.getByRole('link', { name: who }).getAttribute('href')) as string, page.url())
       .href;
@@ -234,7 +234,7 @@ describe('signing in to the console through an identity provider', { skip: noBro
     const { page: inside } = await begin('corporate');
     await choose(inside, 'ada');
     await inside.getByRole('navigation').waitFor();
-    // A pending request would receive the error first and end the session.
+    // Wait for pending requests: one of them would receive the error first and end the session.
     await untilLoaded(inside);
     await identity.identityProviders.disable(tenantId, 'corporate');
     await inside.reload();
@@ -256,7 +256,8 @@ describe('signing in to the console through an identity provider', { skip: noBro
       await page.goto(url);
       await page.getByRole('heading', { name: 'Work' }).waitFor();
     }
-    // packages/console/src/provider-sign-in.test.ts proves that a session without renewal ends at once.
+    // Only the long proof waits: packages/console/src/provider-sign-in.test.ts already proves that a session without
+    // renewal ends at once.
     if (isLongProof) {
       // Leave the page: an open one would end the session itself, and a reload would show a sign-in without a reason.
       await short.page.goto('about:blank');
@@ -264,7 +265,7 @@ describe('signing in to the console through an identity provider', { skip: noBro
       await short.page.goto(url);
       await problem(short.page, 'sign_in_over');
     }
-    // Two concurrent requests: the refresh token is single-use.
+    // Two concurrent requests must both succeed, although the refresh token is single-use.
     const [second] = await Promise.all([renewed.page.context().newPage(), renewed.page.reload()]);
     await second.goto(url);
     for (const page of [second, renewed.page]) await page.getByRole('heading', { name: 'Work' }).waitFor();

@@ -81,7 +81,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
       );
       if (!path.startsWith('/assets/')) assert.equal(headers.get('cache-control'), 'no-store', path);
     }
-    // Everything else falls back to default-src: no object, frame, worker or media.
+    // Objects, frames, workers and media fall back to default-src, so the policy needn't name them.
     assert.doesNotMatch(policy, /unsafe|\*|https?:|object-src|frame-src|worker-src/);
   });
 
@@ -113,7 +113,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
       secrets.add(code);
       await page.goto(`${world.url}/sign-in#code=${code}`);
       await page.getByRole('navigation', { name: 'Pages' }).waitFor();
-      // The URL with the code was requested once; it must not be stored.
+      // The URL with the code is requested this once, but must not be stored.
       for (const address of addresses) if (address.endsWith(`#code=${code}`)) addresses.delete(address);
       for (const path of paths().slice(0, -1)) {
         await page.goto(world.url + path);
@@ -137,7 +137,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
         const kept = await whatIsKept(page);
         for (const secret of secrets)
           assert.ok(!kept.includes(secret), `${path} keeps a secret: ${kept.slice(0, 500)}`);
-        // Any token, regardless of its owner.
+        // No token may be stored, regardless of its owner.
         assert.doesNotMatch(kept, /eyJ[\w-]{10,}\.|bat_[\w-]{10,}/, path);
       }
       assert.ok(secrets.size >= 5, 'the access token and the cookie were seen');
@@ -255,7 +255,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
         await ask('sign-out', stolen, rivalsKey, { everywhere: 'yes' });
         await page.reload();
         await isSignedIn();
-        // A cookie for a longer path, which the browser sends first, and one that replaces the original.
+        // Plants a cookie for a longer path, which the browser sends first, and later one that replaces the original.
         await visit(page, `${rivalsCookie}; Path=/console/token`);
         await page.reload();
         await isSignedIn();
@@ -292,7 +292,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
     await open();
     await page.getByRole('alertdialog', { name: 'Switch account?' }).waitFor();
     await assertAccessible(page, 'the question');
-    // Enter activates the focused button, which changes nothing.
+    // Enter activates the focused button, which keeps the current account.
     await page.keyboard.press('Enter');
     await isSignedInAs(world.me);
     await open();
@@ -312,7 +312,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
     const task = await world.baton.tasks.create({ title: 'Written as somebody' });
     const { page, complaints } = await world.signedIn(`/tasks/${task.publicId}`);
     await page.getByPlaceholder('Add a comment …').fill('As the administrator');
-    // As with a sign-in through a provider, no page of the console notifies the others.
+    // Like a sign-in through a provider, this sign-in isn't announced to the other tabs by any page.
     const address = `${world.url}/console/sign-in`;
     const key = String(await page.evaluate("localStorage.getItem('baton.console-key')"));
     const headers = { 'baton-console-key': key };
@@ -322,7 +322,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
     await page.route('**/api/v1/tasks/*/comments', async (route) => {
       if (route.request().method() !== 'POST' || refused > 0) return route.continue();
       refused += 1;
-      // The access token has expired, so the page requests the next one.
+      // Simulates an expired access token, so that the page requests the next one.
       await route.fulfill({
         status: 401,
         json: { error: { code: 'invalid_token', message: 'It has expired.' } },
@@ -438,7 +438,7 @@ async function enterAdminSecret(page: Page, secret: string): Promise<void> {
   await settled(page);
 }
 
-/** The page shows the hostile text verbatim, either as text or in a field. */
+/** Waits until the page shows the hostile text verbatim, either as text or in a field. */
 async function showsHostileText(page: Page, path: string): Promise<void> {
   await until(
     page,
@@ -449,7 +449,7 @@ async function showsHostileText(page: Page, path: string): Promise<void> {
 }
 
 async function assertHarmless({ page, complaints }: Watched, path: string): Promise<void> {
-  // The error handler of an image runs with a delay.
+  // The error handler of an image runs with a delay, so wait for it.
   await page.waitForTimeout(100);
   assert.equal(await page.evaluate('window.__xss'), undefined, path);
   const made = await page.evaluate(`[...document.querySelectorAll(

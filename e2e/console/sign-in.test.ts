@@ -83,7 +83,7 @@ describe('signing in to the console', () => {
       for (const call of calls) {
         const body = { demo: { act: 'state' }, 'sign-in': { token: adminToken } }[call] ?? {};
         const answer = await post(`/console/${call}`, body, { ...own, 'baton-console-key': key });
-        // This Baton has no identity providers.
+        // This Baton has no identity providers, so this call fails with an error of its own.
         const expected =
           call === 'provider-sign-in' ? [404, 'identity_provider_not_found'] : [400, 'invalid_request'];
         assert.deepEqual(outcome(answer), expected, `${call} ${key}`);

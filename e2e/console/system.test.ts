@@ -121,7 +121,7 @@ describe('the system page', { skip: noBrowser }, () => {
       );
     }
     await show('hidden');
-    // A request that was started while visible finishes first.
+    // A request that was started while the page was visible finishes first.
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     await untilTrue(() => !isLoading(page), 'it goes on loading');
     asked.outOfSight = 0;

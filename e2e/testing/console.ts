@@ -133,7 +133,7 @@ export async function startBaton(env: Readonly<Record<string, string>>): Promise
   async function stop() {
     running.child.kill('SIGINT');
     await running.ended;
-    // The sign-in address is no longer a secret: its code has been used or is older than a minute.
+    // The output may be kept from now on: the code of its sign-in address has been used or is older than a minute.
     keepLog(running.output());
     await Promise.all([identity.drop(), coordination.drop()]);
     rmSync(folder, { recursive: true, force: true });

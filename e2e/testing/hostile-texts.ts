@@ -17,7 +17,7 @@ const attacks = [
 /** How every hostile text begins. */
 export const mark = '<img src=x onerror="window.__xss=1">';
 
-/** Reverses the following text. */
+/** A control character that reverses the text after it. */
 const rightToLeft = '\u202E';
 const longWord = 'W'.repeat(120);
 

@@ -1,6 +1,6 @@
 /** A reference of a page in Markdown to a file or an address: a link, an image, a definition, or an element's attribute. */
 export interface Reference {
-  /** As written, with its fragment. */
+  /** The reference as written, including its fragment. */
   readonly target: string;
   /** The offset of the target in the text. */
   readonly start: number;

@@ -129,7 +129,7 @@ function camel(text: string): string {
   return text.replaceAll(/[-_.]+(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** Names for operations whose names would be long or unclear by the rule below. */
+/** Names of operations for which the rule below would produce a long or unclear name. */
 const namesOf: Readonly<Record<string, string>> = {
   claimNextTasks: 'claimNext',
   reclaimTask: 'reclaim',
@@ -153,7 +153,7 @@ const namesOf: Readonly<Record<string, string>> = {
   checkActions: 'check',
 };
 
-/** The operationId without the noun of its group: `createTaskType` of `taskTypes` is `create`. */
+/** The operationId without its group's noun: `createTaskType` in `taskTypes` is `create`. */
 function nameOf(operationId: string, group: string): string {
   const chosen = namesOf[operationId];
   if (chosen !== undefined) return chosen;
@@ -215,7 +215,10 @@ function answerOf(document: ApiDocument, operation: ApiOperation): Answer {
   return { type: types.join(' | '), media, ...(isPage && { item: writeType(items) }) };
 }
 
-/** The credential that the runtime sends: an access token (t), the admin secret (a), a provisioning token (v), none. */
+/**
+ * The flag of the credential that the runtime sends: an access token (t), the admin secret (a), a provisioning token
+ * (v); empty for none.
+ */
 function credentialFlag({ security }: ApiOperation): string {
   const [scheme] = security.flatMap((one) => Object.keys(one));
   const flags: Readonly<Record<string, string>> = {

@@ -187,7 +187,7 @@ function helpOf(words: readonly string[]): Promise<string> {
   return help;
 }
 
-/** A separate program: its help has the arguments after its name, and every option. */
+/** Checks a call of a separate program: its help lists the arguments after its name, and every option. */
 async function faultOfProgram(
   name: readonly string[],
   words: readonly string[],

@@ -367,7 +367,7 @@ test('a principal that only identity has disabled is listed as such, until it is
   assert.match(await listed(), line('disabled at identity'));
   const [item] = (JSON.parse(await listed('--json')) as { items: Record<string, unknown>[] }).items;
   assert.deepEqual([item?.['status'], item?.['identityStatus']], ['active', 'disabled']);
-  // Without identity's admin secret.
+  // Without identity's admin secret, the status in identity can't be read.
   const remote = { BATON_URL: baton.url, BATON_TOKEN: baton.connection.adminToken };
   assert.match(await done(['principal', 'list', '--q', displayName], remote), line('active'));
   await done(['directory', 'enable', iamPrincipalId]);
@@ -465,7 +465,7 @@ test('the API is called with fields, a file, placeholders, and page after page',
     items: unknown[];
   };
   assert.ok(all.items.length > 2);
-  // A query in the path, in fields, or in both is the same query, on every page.
+  // A query has the same effect in the path, in fields, or in both, on every page.
   const word = `pages${process.pid}`;
   for (let n = 0; n < 5; n += 1) await baton.admin.tasks.create({ title: `${word} ${n}` });
   for (const query of [

@@ -175,7 +175,7 @@ async function signingKeys(identityUrl: string): Promise<Finding> {
     if (keys.length > 0)
       return { check: 'signing keys', isGood: true, says: keys.map(({ kid }) => kid ?? '?').join(', ') };
   } catch {
-    // Treated like a document without keys.
+    // A failure is reported like a document without keys.
   }
   return {
     check: 'signing keys',

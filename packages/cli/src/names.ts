@@ -135,7 +135,7 @@ export async function findId(noun: string, text: string, items: AsyncIterable<Na
   const isNameOfAnybody = noun === 'principal';
   const found = whole.length === 0 ? partial : isNameOfAnybody ? [...whole, ...partial] : whole;
   const [only] = found;
-  // An unread item may have the same name.
+  // If the list was cut off, an unread item may have the same name.
   if (only !== undefined && found.length === 1 && !isCut) return only.id;
   throw new PlainError(refusal(noun, text, found, isCut), { exitCode: exitCodes.failed });
 }

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import type { CliConfig } from './config.ts';
 import { PlainError } from './plain-error.ts';
 
-/** The sign-in at one Baton. */
+/** The sign-in to one Baton. */
 export interface Profile {
   readonly url: string;
   /** A personal access token. */

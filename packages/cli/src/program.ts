@@ -139,7 +139,10 @@ function requireOwnCommand(leading: readonly string[], rest: readonly string[]):
     );
 }
 
-/** Every command looks up the connection file before it does anything, so it can be run again from the start. */
+/**
+ * Every command looks up the connection file before it does anything, so it can be run again from the start once the
+ * user has agreed.
+ */
 async function runIfAgreed(
   args: readonly string[],
   context: CommandContext,
@@ -150,7 +153,7 @@ async function runIfAgreed(
   return runProgram(args, { ...context, config: { ...context.config, agreed: path } });
 }
 
-/** Prints a usage error as one sentence; Commander has already printed help, which ends the same way. */
+/** Prints a usage error as one sentence. Commander reports help in the same way, but has already printed it. */
 function exitCodeOf(
   { code, exitCode, message }: CommanderError,
   command: string,

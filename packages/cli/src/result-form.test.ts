@@ -68,7 +68,7 @@ test('every command has --json and --jq, and declares the fields of its JSON', (
     assert.ok(own.has('--json') && own.has('--jq'), formatCommand(command));
     if (result !== anyResult) assert.ok(listFieldNames(result).length > 0, formatCommand(command));
   }
-  // Commands with unknown fields, and demos, whose result is for tests.
+  // Commands whose fields are unknown, and demos, whose results only tests read.
   assert.deepEqual(commands.filter((command) => declaredResult(command) === anyResult).map(formatCommand), [
     'demo',
     'demo live',

@@ -102,7 +102,7 @@ function responseFields(name: string): string[] {
   return [...(items === undefined ? fields : propertiesOf(api, resolved(api, items).items ?? items)).keys()];
 }
 
-/** Read from the disk only if fields are selected: it takes 20 ms. */
+/** Read from the disk only if fields are selected, because that takes 20 ms. */
 function descriptionOf(service: string): Description {
   const path = join(projectRoot, 'openapi', `${service}.json`);
   return JSON.parse(readFileSync(path, 'utf8')) as Description;

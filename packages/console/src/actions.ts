@@ -53,7 +53,7 @@ async function signIn(
   const issued = await exchange.exchangeToken(req, token);
   const subject = readSubject(issued);
   if (code !== undefined) {
-    // An attacker could send a link with their own code, and would then see what the victim writes.
+    // Otherwise an attacker could send a link with their own code, and would then see what the victim writes.
     if (replace === undefined && browsers.isOfAnother(req, subject))
       throw new ConsoleRefusal(409, 'signed_in_as_other', 'This browser is signed in as somebody else.');
     if (sessions.takeCode(code) === undefined) throw invalidCode();
@@ -120,7 +120,7 @@ async function beginProviderSignIn(
       'identity_provider_not_found',
       '`provider` must be the key of an identity provider.',
     );
-  // The cookie belongs to one host. On another one, the browser would come back without it.
+  // The sign-in cookie belongs to one host. A browser that starts on another host would come back without it.
   if (req.headers.host !== new URL(providers.origin).host)
     throw new ConsoleRefusal(
       409,

@@ -35,7 +35,7 @@ export class BrowserSessions {
     for (const key of readSessionKeys(req)) this.#sessions.close(key);
   }
 
-  /** Whether this page has somebody else's session. */
+  /** Whether the page's session belongs to somebody else. */
   isOfAnother(req: IncomingMessage, subject: string): boolean {
     const owner = this.find(req)?.session.subject;
     return owner !== undefined && owner !== subject;

@@ -1,6 +1,6 @@
 import { discover, type Outbound, type ProviderEndpoints } from './provider.ts';
 
-/** In milliseconds. A failed discovery is retried soon, but not for every request. */
+/** In milliseconds. A failed discovery is retried soon, but not on every request. */
 export const discoveryBounds = { keptMsMax: 300_000, failedMsMax: 2000 };
 
 interface Known {
@@ -38,7 +38,7 @@ export class EndpointCache {
     return endpoints;
   }
 
-  /** The endpoints of a provider that was resolved before. @throws ConsoleRefusal 503, as `of` */
+  /** The endpoints of a provider that was resolved before. @throws ConsoleRefusal 503, like `of` */
   async again(provider: string): Promise<ProviderEndpoints | undefined> {
     const found = this.#known.get(provider);
     return found && this.of(provider, found.issuer);

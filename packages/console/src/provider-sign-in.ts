@@ -13,7 +13,7 @@ import { type BegunSignIn, SignInSeals } from './sealed-sign-in.ts';
 
 export interface ProviderSignInOptions {
   readonly tenantId: string;
-  /** The redirect URI registered at the providers. */
+  /** The redirect URI registered with the providers. */
   readonly redirectUri: string;
   /** The keys of the enabled providers, each with the console's client secret, if any. */
   readonly providers: ReadonlyMap<string, ProviderSecret | undefined>;
@@ -26,8 +26,8 @@ export interface ProviderSignInOptions {
 export interface ProviderSecret {
   readonly text: string;
   /**
-   * The scheme, host and port to which it may be sent, for example `https://login.example.com`. If undefined, the
-   * token endpoint that this process discovers first.
+   * The only scheme, host and port to which it may be sent, for example `https://login.example.com`. If undefined,
+   * those of the token endpoint that this process discovers first.
    */
   readonly address: string | undefined;
 }
@@ -56,7 +56,7 @@ export class ProviderSignIn {
   readonly #endpoints: EndpointCache;
   /** Used states with their expiry. Each state is valid once. */
   readonly #answered = new Map<string, number>();
-  /** The pinned addresses of secrets that are configured without one. */
+  /** The pinned addresses of secrets that were configured without an address. */
   readonly #addresses = new Map<string, string>();
   readonly #now: () => number;
 

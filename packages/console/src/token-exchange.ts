@@ -6,7 +6,10 @@ import { parseJson } from './request-body.ts';
 
 const audience = 'control-plane';
 const exchangeMsMax = 10_000;
-/** Concurrent exchanges. Each takes milliseconds; more would only queue in the identity service. */
+/**
+ * The maximum number of concurrent exchanges. Each takes milliseconds; more than this would only queue in the identity
+ * service.
+ */
 const exchangesMax = 64;
 
 interface ExchangeOptions {
@@ -30,7 +33,9 @@ export class TokenExchange {
     return this.#run(req, (identity) => identity.platformAccessTokens.exchange({ token, audience }));
   }
 
-  /** @throws ConsoleRefusal as `exchangeToken`, and if the grant has ended */
+  /**
+   * @throws ConsoleRefusal like `exchangeToken`, and if the grant has ended
+   */
   async exchangeGrant(req: IncomingMessage, grant: ProviderGrant): Promise<IssuedToken> {
     const token = await grant.idToken();
     const body = { identityProvider: grant.provider, token, audience };

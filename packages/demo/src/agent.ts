@@ -11,18 +11,18 @@ export interface Drain {
   readonly workspaceId: string;
   readonly leaseSeconds: number;
   readonly workMs: number;
-  /** Keyed by the claim's number, counted across all agents. */
+  /** The kills, by the number of the claim, counted across all agents. */
   readonly kills: ReadonlyMap<number, KillPoint>;
   readonly tally: Tally;
   /** Aborted when no tasks remain. */
   readonly over: AbortSignal;
 }
 
-/** A killed agent, whose lease is still live; when it resumes it still believes that it may write. */
+/** A killed agent, whose lease is still live. When it resumes, it still believes that it may write. */
 export interface StalledWriter {
   readonly baton: BatonClient;
   readonly claim: Claim;
-  /** Undefined when it was killed before it started a run. */
+  /** Undefined if the agent was killed before it started a run. */
   readonly runId: string | undefined;
 }
 
@@ -115,8 +115,8 @@ async function recordProgress(lease: Lease, baton: BatonClient, tally: Tally): P
 }
 
 /**
- * Reports success and is killed before the response arrives, so that only the service knows whether the report
- * succeeded.
+ * Reports success, but the agent is killed before the response arrives, so that only the service knows whether the
+ * report succeeded.
  */
 async function succeedWithoutAnswer(lease: Lease, program: AgentProgram): Promise<void> {
   setTimeout(() => program.kill(), Math.random() * 3);

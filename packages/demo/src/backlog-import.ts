@@ -10,7 +10,7 @@ export interface ImportedBacklog {
   readonly featureIds: ReadonlySet<string>;
   readonly bugIds: ReadonlySet<string>;
   readonly gatedIds: ReadonlySet<string>;
-  /** The `depends_on` relations of open tasks. */
+  /** The number of `depends_on` relations between open tasks. */
   readonly waits: readonly { readonly taskId: string; readonly blockerId: string }[];
 }
 

@@ -60,7 +60,7 @@ export async function drainBacklog(participants: Participants, options: DrainOpt
   return seconds;
 }
 
-/** Waits for all; the first failure stops the others and is rethrown. */
+/** Waits for all agents; the first failure stops the others and is rethrown. */
 async function settled(parts: readonly Promise<void>[], over: AbortController): Promise<void> {
   const endOthers = (error: unknown) => {
     over.abort();

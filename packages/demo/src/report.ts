@@ -21,7 +21,7 @@ export interface DemoResult {
 const violationsShownMax = 5;
 
 /**
- * Whether the proof holds and the service accepted neither a write under an expired lease nor an action over a budget.
+ * Whether the proof holds, and the service accepted neither a write under an expired lease nor an action over a budget.
  */
 export function allHolds({ proof, tally }: DemoResult): boolean {
   return proof.holds && tally.stalledAccepted === 0 && tally.budgetsExceeded === 0;

@@ -10,7 +10,7 @@ export class Tally {
   killed = 0;
   /** Refusals of agents that resumed after their lease had expired, by code. */
   readonly stalledRefused = new Map<string, number>();
-  /** Writes of such agents that were accepted: must stay 0. */
+  /** Writes of such agents that were accepted; must stay 0. */
   stalledAccepted = 0;
   /** Approvals that the person gave. */
   approved = 0;
@@ -25,14 +25,17 @@ export class Tally {
     return this.#tasksInAll ?? this.#doneTaskIds.size;
   }
 
-  /** Counts a task once: after a successful run, a task that checks or approvals keep open is taken again. */
+  /**
+   * Counts a task as done, but only once: after a successful run, a task is taken again if checks or approvals keep it
+   * open.
+   */
   addDoneTask(id: string): void {
     this.#doneTaskIds.add(id);
   }
 
   /**
-   * Called when the service has no unfinished tasks left. All count as done, including tasks whose agent was killed
-   * before it got the response.
+   * Called when the service has no unfinished tasks left. All tasks then count as done, including those whose agent was
+   * killed before it got the response.
    */
   completeAll(tasks: number): void {
     this.#tasksInAll = tasks;

@@ -39,7 +39,7 @@ async function printed(words: readonly string[], env: Readonly<Record<string, st
   });
 }
 
-/** Parses the file of each client. */
+/** Parses the configuration file of each client. */
 function serverIn(text: string): Server {
   if (text.startsWith('{')) {
     const { mcpServers, servers } = JSON.parse(text) as Record<string, Record<string, Server>>;

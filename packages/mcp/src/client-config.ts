@@ -4,7 +4,7 @@ import { programPath } from '../../../bin/invocation.mjs';
 interface Client {
   /** The file that the client reads. */
   readonly file: string;
-  /** The client's syntax for an environment variable; undefined if it has none. */
+  /** The client's syntax for a reference to an environment variable; undefined if it has none. */
   readonly reference: string | undefined;
   /** A note for the user about the token. */
   readonly token: string;
@@ -18,7 +18,10 @@ interface Server {
 }
 
 const tokenVariable = 'BATON_TOKEN';
-/** For clients that can't refer to a variable: a token is never printed, because such files end up in repositories. */
+/**
+ * For clients whose files can't refer to a variable. A token is never printed, because such files end up in
+ * repositories.
+ */
 const placeholder = 'the-token-of-the-agent';
 
 const tokenInput = '${input:baton-token}';
@@ -94,7 +97,7 @@ export interface ClientConfig {
   readonly notes: readonly string[];
 }
 
-/** The Baton that the server connects to: by its address, or by its folder on this machine. */
+/** The Baton that the server connects to, given by its address, or by its folder on this machine. */
 export type Place = { readonly url: string } | { readonly home: string };
 
 /**

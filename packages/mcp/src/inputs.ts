@@ -22,9 +22,9 @@ const jsonCharactersMax = 200_000;
 const jsonLevelsMax = 64;
 
 /**
- * A JSON object of any members, which the service validates. It is listed as `{"type": "object"}`: Gemini and LangChain
- * refuse a tool whose schema refers to itself or describes the names of members. Some models send the object as a JSON
- * text.
+ * A JSON object with any members, which the service validates. It is listed as `{"type": "object"}`, because Gemini and
+ * LangChain refuse a tool whose schema refers to itself or describes the names of members. Some models send the object
+ * as a JSON text.
  */
 export const jsonObject = (what: string) =>
   z

@@ -22,14 +22,14 @@ interface Listed {
   readonly isReadOnly: boolean;
 }
 
-/** The polling intervals: a person decides, or an agent works. */
+/** The polling interval for both kinds of operation: a person decides, or an agent works. */
 const pollIntervalMs = 5_000;
 
-/** Accepts any id: the client's capability is checked before its arguments. */
+/** Accepts any id, because the client's capability has to be checked before the arguments. */
 const params = z.looseObject({ taskId: z.unknown().optional() });
 const taskIdForm = /^(approval|run)\.([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})$/i;
 
-/** Whether the client that sent this request supports MCP tasks; only then may it get one. */
+/** Whether the client that sent this request supports MCP tasks; otherwise it must not get one. */
 export function canFollow({ mcpReq: { envelope } }: ServerContext): boolean {
   const said = envelope as Readonly<Record<string, ClientCapabilities | undefined>> | undefined;
   return said?.[CLIENT_CAPABILITIES_META_KEY]?.extensions?.[extension] !== undefined;
@@ -46,7 +46,7 @@ export function addProtocolTasks({ server }: McpServer, baton: BatonClient, list
   server.setRequestHandler('tasks/get', { params }, ({ taskId }, context) =>
     answered(context, async () => ({ ...(await protocolTask(baton, followedIn(taskId))) })),
   );
-  // No task here ever needs input from its client: people decide elsewhere.
+  // An MCP task of this server never needs input from its client, because people decide elsewhere.
   server.setRequestHandler('tasks/update', { params }, ({ taskId }, context) =>
     answered(context, async () => {
       await protocolTask(baton, followedIn(taskId));

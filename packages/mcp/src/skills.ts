@@ -41,7 +41,7 @@ export function createSkillsExtension(baton: BatonClient): SkillsExtension {
   });
 }
 
-/** The extension allows names of lower case letters, digits and single hyphens. */
+/** The extension allows only lower-case letters, digits and single hyphens in names. */
 function wordOf({ name }: Tool): string {
   const word = name
     .toLowerCase()
@@ -63,7 +63,7 @@ function frontmatterOf(skill: Tool): { name: string; description: string } {
 
 function entryOf(skill: Tool) {
   const frontmatter = frontmatterOf(skill);
-  // Digests would require a read of each skill in the list.
+  // No digests: each would require a read of the skill in the list.
   return {
     uri: `skill://${skill.id}/${frontmatter.name}/SKILL.md`,
     frontmatter,

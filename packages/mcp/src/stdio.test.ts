@@ -259,7 +259,7 @@ describe('a server over standard input and output', { concurrency: 4 }, () => {
     assert.ok(shown.includes('comment 39 ') && !shown.includes('comment 3 '));
     const heard: string[] = [];
     let uri = `baton://journal/${nextCursor}`;
-    // Other tests write events, too.
+    // The journal also contains events written by other tests.
     for (let pages = 0; pages < 100 && heard.length < said.length; pages += 1) {
       const text = JSON.stringify((await mcp.client.readResource({ uri })).contents);
       const found = [...text.matchAll(/comment (\d+) x/g)].map(([, number = '']) => number);

@@ -18,7 +18,10 @@ export class NotHeldError extends Error {
 
 interface Held {
   readonly lease: Lease;
-  /** The harness yields one lease at a time; continuing its loop would release this one. */
+  /**
+   * The loop through the harness's leases. The harness yields one lease at a time; continuing the loop would release
+   * this one.
+   */
   readonly loop: AsyncGenerator<Lease, void, undefined>;
   usedAtMs: number;
 }
@@ -82,7 +85,7 @@ export class Workplace {
     return held?.lease;
   }
 
-  /** A lease that is certainly live. @throws NotHeldError */
+  /** A lease that is certainly live, found by its id. @throws NotHeldError */
   find(id: string): Lease {
     const held = this.#held.get(id);
     if (held?.lease.isLive()) {
@@ -97,13 +100,13 @@ export class Workplace {
     );
   }
 
-  /** Counts as a call that refers to every lease. */
+  /** Has the effect of a call that refers to every lease: none of them becomes idle. */
   touch(): void {
     const now = performance.now();
     for (const held of this.#held.values()) held.usedAtMs = now;
   }
 
-  /** Releases the leases that no call has referred to for this long. */
+  /** Releases the leases that no call has referred to for `idleMs`. */
   async releaseIdle(idleMs: number): Promise<void> {
     const since = performance.now() - idleMs;
     const idle = [...this.#held.values()].filter(({ usedAtMs }) => usedAtMs < since);
@@ -124,7 +127,7 @@ export class Workplace {
   async #open(): Promise<Harness> {
     const held = this.#harness;
     const before = await held?.catch(() => undefined);
-    // Another call has started to open a session while this one waited.
+    // While this call waited, another one started to open a session.
     if (this.#harness !== held) return this.#open();
     if (before !== undefined && !before.signal.aborted) return before;
     if (this.#isClosed) throw new NotHeldError('This server is closing: no more work is taken.');

@@ -12,7 +12,7 @@ interface SignInParts {
   readonly adminSecret: string;
   readonly coordinationUrl: string;
   readonly identityUrl: string;
-  /** Hosts that may be private, unless the settings contain others. */
+  /** Hosts that may be private, unless the settings name others. */
   readonly allowedHosts: readonly string[];
   /** The public URL of the console. */
   readonly publicUrl: string;

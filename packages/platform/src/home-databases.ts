@@ -92,7 +92,7 @@ function parsed(text: string | undefined): Readonly<Record<string, unknown>> {
     const value: unknown = JSON.parse(text ?? '{}');
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
   } catch {
-    // The code that uses the file's contents reports that it is damaged.
+    // The code that uses the file's contents will report that they are damaged.
     return {};
   }
 }

@@ -85,7 +85,7 @@ function spawnOpener(after: string) {
   return spawn(process.execPath, ['--input-type=module-typescript', '-e', script]);
 }
 
-/** Runs such a process to its end and returns its output. */
+/** Runs a process that opens the home to its end, and returns its output. */
 async function runOpener(after: string): Promise<string> {
   const child = spawnOpener(after);
   const [printed] = await Promise.all([text(child.stdout), once(child, 'exit')]);
@@ -99,7 +99,8 @@ test('the lock of a killed Baton is taken over', async () => {
 
 test('of several concurrent starts on a home whose Baton was killed, exactly one gets the lock', async () => {
   await runOpener("process.kill(process.pid, 'SIGKILL');");
-  // Each process holds the lock until all have printed, because they may start far apart on a busy machine.
+  // Each process holds the lock until all have printed, because on a busy machine they may start at very different
+  // times.
   const openers = Array.from({ length: 8 }, () => spawnOpener('process.stdin.resume();'));
   const answers = await Promise.all(
     openers.map(async ({ stdout }) => String((await once(stdout, 'data'))[0])),

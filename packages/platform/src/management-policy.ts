@@ -16,7 +16,7 @@ export interface ManagementPolicy {
   readonly hasMetricsToken: boolean;
 }
 
-/** Headers that proxies add. A request with one of these does not originate from its connection's address. */
+/** Headers that proxies add. If a request has one of these, the address of its connection is not the client's. */
 const forwardingHeaders = [
   'x-forwarded-for',
   'x-forwarded-host',

@@ -23,7 +23,7 @@ export interface Router {
   routeTo(services: RoutedServices): void;
   /** Called after the bootstrap; from then on, coordination handles `/health/ready`. */
   markReady(): void;
-  /** Rejects new requests and waits for those in progress, at most this long. */
+  /** Rejects new requests and waits for those in progress, but at most this long. */
   drain(waitMs: number): Promise<void>;
   /** Closes the remaining connections. */
   close(): void;
@@ -83,7 +83,7 @@ export async function openRouter(
       if (service?.upgrade === undefined) refuseUpgrade(socket, '404 Not Found');
       else service.upgrade(req, socket, head);
     },
-    // A request that can't be parsed has no path, so coordination handles it.
+    // The path of a request that can't be parsed is unknown, so coordination handles it.
     unreadable(error, socket) {
       if (services?.coordination.unreadable === undefined) socket.destroy();
       else services.coordination.unreadable(error, socket);

@@ -27,7 +27,7 @@ export async function startServices(env: Environment): Promise<Services> {
     let coordination: Coordination | undefined;
     const onRevocation = async () => coordination?.refreshRevocations();
     const identity = track(await createIdentity({ env, onRevocation }));
-    // One process, so its /metrics includes the worker.
+    // Services and worker share one process, so its /metrics includes the worker.
     const measures = createMeasures(true);
     coordination = track(await createCoordination({ env, measures }));
     const worker = track(await startWorker({ env, measures }));

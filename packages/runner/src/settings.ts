@@ -12,7 +12,7 @@ import {
 export interface RunnerSettings extends Access {
   /** The argument of `sh -c` for each task. */
   readonly exec: string;
-  /** The folder of the runner's session and of each run. */
+  /** The folder that contains the runner's session and a folder for each run. */
   readonly folder: string;
   readonly name: string;
   /** The maximum number of concurrent tasks. */
@@ -42,7 +42,7 @@ export interface RunnerSettings extends Access {
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-/** The current folder and the checkout. */
+/** The folders that are searched for a Baton: the current one and the checkout. */
 const folders = ['.', dirname(dirname(dirname(import.meta.dirname)))];
 
 export const usage = `Usage: baton agent run --exec COMMAND [options]

@@ -15,11 +15,11 @@ export interface ClientOptions {
   /** The addresses of the two services, if they run separately. */
   readonly coordinationUrl?: string;
   readonly identityUrl?: string;
-  /** Without a credential, only calls that need no access token are possible. */
+  /** Without a credential, only calls that don't need one are possible. */
   readonly credential?: Credential;
   /** For identity's administration. */
   readonly adminSecret?: string;
-  /** For a directory that provisions through SCIM. */
+  /** The token of a directory that provisions through SCIM. */
   readonly provisioningToken?: string;
   /** The audience of the access tokens; `control-plane` by default. */
   readonly audience?: string;
@@ -31,7 +31,7 @@ export interface ClientOptions {
   readonly attempts?: number;
   /** Sends the requests; fetch by default. */
   readonly transport?: Transport;
-  /** Sent with every request. */
+  /** Headers that are sent with every request. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -104,7 +104,8 @@ async function requestOf(
   path: string,
   { body, query, ...options }: RequestOptions,
 ): Promise<unknown> {
-  // Appended to `http://localhost:8080`, `@example.com` would be another host, which would receive the credential.
+  // Without this check, `@example.com` appended to `http://localhost:8080` would be a different host, which would
+  // receive the credential.
   if (!path.startsWith('/')) throw new TypeError('a path begins with a slash, as /api/v1/tasks');
   const isIdentity = path.startsWith('/iam/');
   const [ownPath, ownQuery] = splitQuery(isIdentity ? path.slice('/iam'.length) : path);
@@ -181,7 +182,10 @@ function groupsOf(table: ReturnType<typeof readTable>, caller: Caller, service: 
   return groups;
 }
 
-/** The arguments of a method are the path's parameters, then the body or otherwise the query, then the options. */
+/**
+ * Creates the method of an operation. Its arguments are the path's parameters, then the body or otherwise the query,
+ * then the options.
+ */
 function methodOf(caller: Caller, service: Service, operation: Operation) {
   const inPath = operation.path.length - 1;
   return (...args: readonly unknown[]): Promise<unknown> => {

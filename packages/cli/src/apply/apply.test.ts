@@ -398,7 +398,7 @@ describe('a change of somebody else between plan and apply', () => {
       ['TaskType', 'task-types', () => taskTypes.create(theirs)],
       ['ProjectTemplate', 'project-templates', () => projectTemplates.create(theirs)],
     ] as const) {
-      // Runs after the last comparison of the state.
+      // Publishes a rival's version after the last comparison of the state.
       const between = await interceptBaton(baton.url, async ({ method, path: asked, forward }) => {
         if (method === 'POST' && asked === `/api/v1/${path}`) await publish();
         return forward();

@@ -59,7 +59,7 @@ export function differences(wanted: JsonObject, current: JsonObject, at = ''): F
   });
 }
 
-/** Objects whose other members remain unchanged. */
+/** Fields with objects of which a change replaces single members: members that a document omits remain unchanged. */
 const mergedFields = new Set(['customFields', 'settings', 'metadata', 'profile']);
 const timeFields = new Set(['startDate', 'targetDate']);
 

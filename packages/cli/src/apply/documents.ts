@@ -10,7 +10,7 @@ import {
   TextFault,
 } from './yaml-documents.ts';
 
-/** In the order in which they are applied: referenced kinds first. */
+/** The kinds in the order in which they are applied: referenced ones first. */
 export const kinds = [
   'Role',
   'Capability',

@@ -25,7 +25,7 @@ export async function planAll(planning: Planning): Promise<Change[]> {
   return changes.sort((a, b) => compared(a.document, b.document));
 }
 
-/** By kind; a workspace follows its parent. */
+/** Sorts by kind; a workspace follows its parent. */
 function compared(a: Declared, b: Declared): number {
   const byKind = kinds.indexOf(a.kind) - kinds.indexOf(b.kind);
   if (byKind !== 0 || a.kind !== 'Workspace') return byKind;

@@ -13,7 +13,7 @@ import type { Kind } from './documents.ts';
 
 /** The member of a principal's metadata that holds its key in files. */
 export const principalKeyMember = 'applyKey';
-/** The member with that key of a principal that was withdrawn in favour of another one. */
+/** The member that holds the key instead once the principal was withdrawn in favour of another one. */
 export const withdrawnMember = 'applyWithdrawn';
 
 const listNames: Partial<Record<Kind, string>> = {
@@ -28,7 +28,7 @@ const listNames: Partial<Record<Kind, string>> = {
 /** The maximum number of items in one list; larger ones can't be managed by files. */
 const itemsMax = 20_000;
 /**
- * The number of known principals that are read again: transactions may end in a different order from the one in which
+ * How many known principals are read again, because transactions may end in a different order from the one in which
  * they began.
  */
 const overlapItems = 50;

@@ -188,6 +188,6 @@ async function print(
 async function reviewOf(baton: BatonClient, approval: Approval): Promise<string[]> {
   const { supersedesApprovalId: earlier, status } = approval;
   if (earlier === null || status !== 'pending') return reviewLines(approval);
-  // The caller may have no access to it.
+  // The caller may have no access to the earlier approval.
   return reviewLines(approval, await baton.approvals.get(earlier).catch(() => undefined));
 }

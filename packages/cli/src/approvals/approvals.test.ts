@@ -49,7 +49,7 @@ const atTerminal = (args: readonly string[], answers: readonly Answer[]) =>
     answers,
   });
 
-/** A payment to ACME, and the gate that requires the person's approval. */
+/** Creates a payment to ACME, and the gate that requires the person's approval. */
 async function requestPayment() {
   const task = await baton.admin.tasks.create({
     title: 'Pay the invoice',

@@ -12,8 +12,8 @@ type Options = CommonOptions & { type: string[]; since?: number; max?: number };
 const typesMax = 20;
 const eventsMax = 1_000_000_000;
 /**
- * After an interruption, reading continues from the last event, which is delivered twice if its cursor was not
- * read.
+ * How many event ids are remembered to skip duplicates: the last event before an interruption is delivered again if its
+ * cursor was not read.
  */
 const rememberedIds = 1000;
 

@@ -10,7 +10,10 @@ const bounds = {
   charactersMax: 2_000,
 } as const;
 
-/** Names that the service treats as secrets in any spelling; it rejects a task with such a field as a whole. */
+/**
+ * Parts of field names that the service treats as secrets, in any spelling; it rejects the whole task if it has such a
+ * field.
+ */
 const secretName = /password|passwd|secret|token|apikey|privatekey|credential|authorization/;
 
 /**
@@ -38,7 +41,7 @@ function cleanFields(fields: Fields, leaveOut: (reason: string) => void): Record
 
 function cleanValue(value: unknown, leaveOut: (reason: string) => void): unknown {
   if (typeof value === 'string') return cut(storable(value), bounds.charactersMax);
-  // A number that JSON can't represent exactly is rejected.
+  // The service rejects a number that JSON can't represent exactly, so it becomes a string.
   if (typeof value === 'number')
     return Number.isSafeInteger(value) || (Number.isFinite(value) && !Number.isInteger(value))
       ? value

@@ -30,8 +30,8 @@ let baton: RunningBaton;
 let folder: string;
 
 before(async () => {
-  // A separate Baton: the remains of other imports, such as the capability that holds tasks back, would affect its
-  // tests.
+  // A separate Baton, because the remains of other imports, such as the capability that holds tasks back, would affect
+  // these tests.
   baton = await startRunningBaton();
   folder = mkdtempSync(join(tmpdir(), 'baton-import-'));
 });
@@ -114,7 +114,7 @@ async function importAs(client: BatonClient, source: Source, options: Partial<Ta
   return (await plannedImport(client, source, options))();
 }
 
-/** A planned import; a call carries it out. */
+/** Plans an import; the returned function carries it out. */
 async function plannedImport(client: BatonClient, source: Source, options: Partial<TargetOptions> = {}) {
   const output = { line: () => undefined, progress: () => undefined, isTerminal: false, columns: 80 };
   const access = { ...baton.connection, token: '', adminSecret: undefined, source: '' };
@@ -343,7 +343,7 @@ test("nobody else can use an import's idempotency keys first: neither by the old
     principalId: (await baton.admin.harness.getContext()).principal.id,
     content: issues,
   });
-  // The attackers even know the request, and are faster.
+  // Simulates attackers who even know the request, and use its guessed key first.
   const between = await interceptBaton(baton.url, async ({ method, path, body, forward }) => {
     if (method === 'POST' && path === '/api/v1/tasks') await useUp(guess.keyOf('task', JSON.parse(body)));
     return forward();
@@ -561,7 +561,8 @@ test('an export contains everything that the API lists, and another tenant impor
   const own = await run(['import', 'baton', file, '--yes']);
   assert.deepEqual([own.code, /comes from the tenant that you are signed in to/.test(own.text)], [1, true]);
 
-  // Simulates another tenant, which has none of the names in the file. A process created the second task.
+  // Simulates the export of another tenant, whose names are unknown in this one; its second task was created by a
+  // process.
   const elsewhere = join(folder, 'elsewhere.jsonl');
   const step = {
     externalSystem: 'control-plane',
@@ -654,7 +655,7 @@ test('no task is offered before its import is complete', async () => {
 
 test('wherever an import ends, its incomplete tasks are held back, and the next import releases them', async () => {
   const { id: workspace } = await baton.admin.workspaces.create({ slug: 'ends', name: 'Ends' });
-  // An import writes 34 times: the interruptions fall among the tasks, their relations, their comments and their
+  // An import makes 34 writes: the interruptions fall among the tasks, their relations, their comments and their
   // references.
   for (const writesMax of [3, 11, 18, 24, 30]) {
     const type = `ends-${writesMax}`;

@@ -61,7 +61,7 @@ export function planItems(
   return items.map((item) => planned(item, links.get(item.id) ?? [], source, assigneeIdOf));
 }
 
-/** Removes items and relations with ids that the service rejects: one of them would fail every request. */
+/** Removes items and relations with ids that the service rejects: a single one would make every request fail. */
 export function withUsableIds<Given extends Source>(source: Given): Given {
   const { leftOut } = source;
   const items = source.items.flatMap((item) => {
@@ -187,7 +187,7 @@ function plannedComments(comments: readonly SourceComment[], onCut: () => void):
   });
 }
 
-/** A request holds 1 MiB, as JSON in UTF-8. */
+/** A request holds at most 1 MiB, as JSON in UTF-8. */
 function fitting(text: string): string {
   let fits = cut(text, bounds.descriptionCharactersMax);
   while (Buffer.byteLength(JSON.stringify(fits)) > bounds.descriptionBytesMax)

@@ -11,7 +11,7 @@ export const readingBounds = {
   /** The limit of one JSON value on a line: the longest description, with each character escaped. */
   lineCharactersMax: 4 * 1024 * 1024,
   itemsMax: 100_000,
-  /** A document of a task has at most 20 levels; no tracker nests deeper. */
+  /** More than enough: a task's document has at most 20 levels, and no tracker nests deeper. */
   depthMax: 64,
 } as const;
 
@@ -103,7 +103,7 @@ export interface NumberedLine {
  * Returns the lines of a text with content.
  * @param bounds the number of lines and their length; by default those of a source with one item per line
  * @param onTooLong called with the number of a line that is too long, which is then skipped
- * @throws PlainError for none, too many, and one that is too long if `onTooLong` is absent
+ * @throws PlainError if there are no lines or too many, or if one is too long and `onTooLong` is absent
  */
 export function splitLines(
   text: string,

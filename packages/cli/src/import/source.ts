@@ -70,7 +70,7 @@ export interface Source {
 }
 
 const examplesMax = 5;
-/** Reasons contain names of fields, and a file may have any number of those. */
+/** Bounds the distinct reasons: they contain names of fields, of which a file may have any number. */
 const reasonsMax = 200;
 
 /** Collects what an import skips or changes, by reason, for its report. */

@@ -9,7 +9,7 @@ export function findOpenStatus({ status, statusKey }: Status, lifecycle: Lifecyc
   const { statuses, claimStatus, initialStatus } = lifecycle;
   const category = status === 'open' ? 'active' : status;
   const named = statuses.find(({ key, category: own }) => key === statusKey && own === category);
-  // A new task has no lease.
+  // A new task has no lease, so it can't have the claim status.
   if (named !== undefined && named.key !== claimStatus) return named.key;
   return status === 'open' ? initialStatus : statuses.find(({ category: own }) => own === category)?.key;
 }

@@ -85,7 +85,7 @@ async function createTask(writing: Writing, item: PlannedItem, isHeld: boolean):
     return await baton.tasks.create(body, { idempotencyKey: attempt.keyOf('task', body) });
   } catch (error) {
     if (!isHeld || !(error instanceof BatonError) || error.code !== 'unknown_requirement') throw error;
-    // A caller who may not read capabilities gets the error about a missing one only here.
+    // Without the permission to read capabilities, only this error shows that the capability is missing.
     writing.leaveOut(cannotHoldReason, item.id);
     return createTask(writing, item, false);
   }
@@ -250,7 +250,7 @@ export async function writeComments(
   const { baton, attempt, leaveOut } = writing;
   const made = [...(change.known?.comments ?? [])];
   const bodies = new Map<string, number>();
-  // An interrupted import may have added some of them.
+  // An interrupted import may already have added some of the comments.
   if (change.known !== undefined)
     for await (const { body } of baton.tasks.listComments(taskId, { limit: 200 }))
       bodies.set(body, (bodies.get(body) ?? 0) + 1);

@@ -48,7 +48,8 @@ async function writeLink(
     if (error.code === 'relation_exists') return 'made';
     if (!['dependency_cycle', 'invalid_relation', 'not_found'].includes(error.code)) throw error;
     leaveOut(`relation was refused (${error.code})`, id);
-    // An import never breaks a cycle that people have created in Baton; an invisible task may become visible.
+    // A task that isn't visible now may become visible, so its relation is tried again. A relation that would close a
+    // cycle isn't: an import never removes relations that people created.
     return error.code === 'not_found' ? 'missing' : 'refused';
   }
 }
@@ -74,7 +75,7 @@ async function removeLinks(
       removed.push(link);
     } catch (error) {
       // Only holders of task_types.manage can remove `spawned_by`, and only people and its author can remove a blocking
-      // relation: such a failure doesn't affect other items.
+      // relation. Such a rejection doesn't end the import.
       if (!(error instanceof BatonError) || !protectedCodes.includes(error.code)) throw error;
       leaveOut(`relation was removed in the source, and you may not remove it here (${link.type})`, item.id);
     }

@@ -146,7 +146,7 @@ test('a file is new and private, and an interrupted export continues in it witho
     (await run('export', '--file', file)).stderr,
     /journal\.jsonl exists: continue it with --resume/,
   );
-  // The file after a kill in the middle of a write.
+  // Simulates a kill in the middle of a write.
   truncateSync(file, statSync(file).size - 30);
   const { code, lines } = await run('export', '--file', file, '--resume', '--json');
   assert.equal(code, 0);

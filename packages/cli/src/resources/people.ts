@@ -2,7 +2,10 @@ import type { identity } from '@baton/sdk';
 import { PlainError } from '../plain-error.ts';
 import type { Called } from './resource.ts';
 
-/** Identity's admin secret, which only the owner of a Baton on this machine has. */
+/**
+ * Resolves the tenant of a command on identity, which requires identity's admin secret: only the owner of a Baton on
+ * this machine has it.
+ */
 export function resolveTenant({ access, options }: Called): string {
   const tenant = (options['tenant'] as string | undefined) ?? access.tenantId;
   if (tenant === undefined || access.adminSecret === undefined)
@@ -12,7 +15,7 @@ export function resolveTenant({ access, options }: Called): string {
   return tenant;
 }
 
-/** Identity's pages use a different kind of cursor. */
+/** Reads identity's list page by page; its cursors differ from those of coordination. */
 export async function* peopleOf(called: Called, q?: string): AsyncGenerator<identity.Principal> {
   const tenant = resolveTenant(called);
   for (let after: string | null | undefined; after !== null; ) {

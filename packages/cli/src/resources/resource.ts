@@ -32,7 +32,9 @@ export interface ListSpec {
   readonly columns: readonly Column[];
   /** The operation whose items it prints. */
   readonly operation: string;
-  /** Options that are members of the query: `--status <status>` is `status`. The third resolves a name to an id. */
+  /**
+   * Options that become members of the query: `--status <status>` becomes `status`. `find` resolves a name to an id.
+   */
   readonly filters: readonly (readonly [flags: string, description: string, find?: Find])[];
   call(called: Called, query: Readonly<Record<string, unknown>>): AsyncIterable<unknown>;
 }

@@ -354,7 +354,7 @@ export const resources: readonly Resource[] = [
         ...defineColumns<Principal>(['NAME', 'displayName']),
       ],
       filters: [
-        ['--q <words>', 'whose e-mail address, or words of whose name, begin like this'],
+        ['--q <words>', 'with an e-mail address or words in the name that begin with these words'],
         ['--kind <kind>', 'human, agent or service'],
         ['--all', 'include the disabled principals of demos'],
       ],

@@ -156,7 +156,7 @@ function addDrop(work: Command, context: CommandContext): void {
     .action((options: CommonOptions & { reason: string }) =>
       asCaller(options, context, async (baton, access) => {
         const held = requireHeld(context.config, access);
-        // Not a failure: a failed attempt would delay the task for others.
+        // The run is cancelled, not failed: a failed attempt would delay the task for others.
         await baton.runs.cancel(held.runId, { reason: options.reason.slice(0, 500) }).catch(unlessEnded);
         await baton.claims.release(held.claimId, { reason: options.reason.slice(0, 200) }).catch(unlessEnded);
         await leave(baton, held, context);

@@ -3,7 +3,8 @@ import { forgetPageKey, pageKey } from './page-key.ts';
 import { setServerClock } from './server-clock.ts';
 
 /**
- * Sends a request to the console's own server. The browser keeps the access tokens that it returns in memory only.
+ * Sends a request to the console's own server. The access tokens in its responses are kept only in the browser's
+ * memory.
  */
 async function post<Answer = IssuedToken>(path: string, body: object = {}, msMax = 15_000): Promise<Answer> {
   const answer = await fetch(`/console/${path}`, {
@@ -25,7 +26,7 @@ const signedOut = 'signed out';
 /** The owner of this page: the principal of its first access token. */
 let person: string | undefined;
 
-/** Never resolves if the session has changed its owner: a page opened by Ada must not write as Grace. */
+/** Never resolves if the session's owner has changed: a page opened by Ada must not write as Grace. */
 async function accessToken(): Promise<IssuedToken> {
   const { person: owner, ...token } = await post<IssuedToken & { person: string }>('token');
   if (person !== undefined && owner !== person) return reloadPage();

@@ -71,7 +71,7 @@ export async function openBackground(
 const roundsMax = 1000;
 
 export function workerTools({ pool, wake, authorities, ...parts }: BackgroundParts): WorkerTools {
-  // Comparisons are made for requests only.
+  // Comparisons are made for requests only, so these differences remain empty.
   const tools: Tools = { ...parts, differences: new Differences() };
   const traceRunId = `run_${newTraceHex()}`;
   return {

@@ -21,7 +21,7 @@ import { endpoints } from './endpoints.ts';
 const fixtures = await collectFixtures<FixtureTenant>(join(import.meta.dirname, '..'));
 const writing = endpoints.filter(
   ({ id, method, auth, transaction }) =>
-    // A context is read; what it stores for a claim is written in a transaction that begins like any other.
+    // `getContext` is a read; the transaction in which it stores data for a claim begins like any other.
     method !== 'GET' && auth === undefined && transaction !== 'none' && id !== 'getContext',
 );
 

@@ -18,7 +18,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-/** Connections left open by a failed assertion would keep the file running until its timeout. */
+/** Closes all connections even after a failed assertion: open ones would keep the file running until its timeout. */
 async function withProxy(
   work: (
     proxy: DatabaseProxy,

@@ -52,8 +52,8 @@ export async function endSession(
 }
 
 /**
- * Marks a session whose lease has expired as stale and releases its claims. The caller holds its lock exclusively. See
- * docs/reference/sessions.md#states.
+ * Marks a session whose lease has expired as stale and releases its claims. The caller holds the session's lock
+ * exclusively. See docs/reference/sessions.md#states.
  * @returns undefined if the lease is live, or the session has already been marked
  */
 export async function expireSession(

@@ -24,14 +24,17 @@ import {
 } from './release.sql.ts';
 import { releaseClaims } from './release.ts';
 
-/** The reason, for the events, why all work of a principal ends: it was disabled, or retired as a registry agent. */
+/**
+ * The reason that the events give for the end of all work of a principal: it was disabled, or retired as a registry
+ * agent.
+ */
 export type EndOfPrincipal = 'principal_disabled' | 'agent_retired';
 const endsOfPrincipals: readonly string[] = [
   'principal_disabled',
   'agent_retired',
 ] satisfies EndOfPrincipal[];
 
-/** The endings of one round of a worker. */
+/** The endings that a worker processes in one round. */
 export const findDueEndings = (after: QueuePosition) => findEndings(after, endingBatchMax);
 
 /** A session or claim that an ending must end. */
@@ -153,7 +156,7 @@ async function hasMore({ db, tenantId }: Context, ending: EndingRow): Promise<bo
   return left !== undefined && left.sessions + left.claims > 0;
 }
 
-/** Sessions and their claims first, then claims in other sessions, then the runs of all these claims. */
+/** Ends sessions with their claims first, then claims in other sessions, then the runs of all these claims. */
 async function endSomeWork(
   context: Context,
   { principalId, reason }: { principalId: string; reason: string },

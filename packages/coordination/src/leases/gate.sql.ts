@@ -3,7 +3,7 @@ import { sql } from '@baton/kernel/database/sql';
 import type { Tables } from '../service/schema.ts';
 import type { ClaimRow } from './lease-rows.ts';
 
-/** The task's fencing epoch with its live claim; without one, every column of the claim is null. */
+/** The task's fencing epoch with its live claim; without a live claim, every column of the claim is null. */
 export type GateRow = Pick<RowOf<Tables['tasks']>, 'claim_epoch'> & { delegation_over: boolean } & (
     | ClaimRow
     | { id: null }

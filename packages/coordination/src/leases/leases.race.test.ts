@@ -58,7 +58,7 @@ test('a heartbeat at the instant of a take-over keeps the claim or is refused, n
   const seen = new Set<string>();
   for (let round = 0; round < 3 * raceRounds; round += 1) {
     const { task, claim } = await held();
-    // First a valid lease, then an expired one, so that both outcomes occur on any machine.
+    // The first round uses a valid lease and the second an expired one, so that both outcomes occur on any machine.
     await endClaimLease(baton, task.id, [60_000, -1000][round] ?? round % 10);
     const [beat, ...takes] = await Promise.all([
       worker.actor.post(`/claims/${claim.id}:heartbeat`),
@@ -182,8 +182,8 @@ test('concurrent uses of a session whose delegation has ended close it once', as
       claimBy({ ...worker, sessionId }, free.id),
     ]);
     for (const answer of answers) assert.equal(answer.status, 409, JSON.stringify(answer.body));
-    // Commands that use the session under a task's lock don't wait for the session's lock; one more heartbeat is
-    // certain to end the session.
+    // Commands that already hold a task's lock don't wait for the session's lock, so they may have left the session
+    // open; one more heartbeat is certain to end it.
     await worker.actor.post(`/sessions/${sessionId}:heartbeat`);
     const types = (await eventsOf(baton, sessionId)).map(({ type }) => type);
     assert.deepEqual(types, ['session.opened', 'session.closed']);

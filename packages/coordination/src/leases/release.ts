@@ -38,8 +38,8 @@ export async function releaseClaims(
 }
 
 /**
- * Like `releaseClaims`, but without the events, for a command that writes other events first: it must then call
- * `noteReleased` for each claim.
+ * Like `releaseClaims`, but without the events, for a command that writes other events first: that command must then
+ * call `noteReleased` for each claim.
  */
 export async function endClaims(
   { db, tenantId }: Context,

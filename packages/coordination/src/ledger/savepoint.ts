@@ -25,8 +25,8 @@ export async function undoOnFailure<T>(
   } catch (error) {
     if (isUnreachable(error) || isRepeatable(error) || error instanceof NeedsAnswer) throw error;
     await db.run(undoPart());
-    // After the rollback the savepoint still exists and hides an outer one, which could then be rolled back only up to
-    // here, so it is released.
+    // After the rollback, this savepoint still exists and would hide an outer one, to which the command could then no
+    // longer roll back. So this savepoint is released.
     void sentAlong(db.run(keepPart()));
     drafts.splice(draftCount);
     afterCommit.splice(actCount);
@@ -34,7 +34,10 @@ export async function undoOnFailure<T>(
   }
 }
 
-/** If it fails, the statements after it fail too, including COMMIT: its own rejection must not end the process. */
+/**
+ * If this statement fails, the ones after it fail, too, including COMMIT, so its own rejection must not end the
+ * process.
+ */
 function sentAlong<T>(answer: Promise<T>): Promise<T> {
   answer.catch(() => undefined);
   return answer;

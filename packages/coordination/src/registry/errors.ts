@@ -41,7 +41,7 @@ export const errors = {
     'Link it with `PUT /agents/{key}/identity`; `:replace` only exchanges an existing link.',
   ),
   invalid_secret_name: invalid(
-    'The name of the secret does not have 1 to 63 lower-case letters, digits and hyphens, or begins with a hyphen.',
+    'The name of the secret does not consist of 1 to 63 lower-case letters, digits and hyphens, or begins with a hyphen.',
     'Rename the secret.',
     {
       refused: 'PUT /agents/{key}/secrets/GITHUB_TOKEN {"value":"…"}',

@@ -14,7 +14,7 @@ export interface Counters {
   toolInvocationsDenied: Counter;
   /** Final evaluations of work rules, by outcome. */
   ruleEvaluations: Counter<'result'>;
-  /** By `result`: succeeded, failed, retried, cancelled. */
+  /** Skill calls by `result`: succeeded, failed, retried, cancelled. */
   skillInvocations: Counter<'result'>;
   contextRequests: Counter;
   contextDegraded: Counter;

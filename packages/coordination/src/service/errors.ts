@@ -77,7 +77,7 @@ export const errors = {
     otherStatus: 400,
   },
   invalid_idempotency_key: invalid(
-    'The Idempotency-Key does not have 1 to 200 characters.',
+    'The Idempotency-Key is blank or longer than 200 characters.',
     'Send a shorter key; a UUID is sufficient.',
   ),
   validation_error: invalid(
@@ -142,7 +142,7 @@ export const errors = {
     },
   ),
   non_canonical_value: invalid(
-    'A number of the document is not an integer, so the document has no unique hash.',
+    'A number in the document is not an integer, so the document has no unique hash.',
     'Send the number at `details.path` as an integer of a smaller unit, or as a string.',
   ),
   empty_update: invalid('The request changes no field.', 'Send at least one field to change.', {

@@ -114,7 +114,10 @@ export function permittedIds(
   return held instanceof DecidedPermissions ? held.permitted(wanted, type, ids) : ids;
 }
 
-/** Returns the given permissions that are held, for later work with the current permissions. */
+/**
+ * The permissions for a stored credential: the given ones that a decision point grants or, without one, all that are
+ * held.
+ */
 export function namesHeld(held: ReadonlySet<string>, wanted: readonly Permission[]): string[] {
   return held instanceof DecidedPermissions ? wanted.filter((name) => held.allows(name)) : [...held];
 }

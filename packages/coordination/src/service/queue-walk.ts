@@ -18,8 +18,8 @@ export interface QueueWalk<Row> {
 }
 
 /**
- * Walks a queue from start to end repeatedly: entries that fail or are locked by others don't delay the ones after
- * them, regardless of their number. The job pauses between two walks.
+ * Walks a queue from start to end repeatedly: entries that fail or that other transactions have locked don't delay the
+ * ones after them, regardless of their number. The job pauses between two walks.
  */
 export function createWalk<Row>(
   batchMax: number,

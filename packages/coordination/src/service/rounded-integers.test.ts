@@ -13,7 +13,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-/** Sends the body unchanged, because `JSON.stringify` can't write such a number. */
+/** Sends the body unchanged, because `JSON.stringify` can't write an integer that parsing rounds. */
 async function send(
   method: string,
   path: string,

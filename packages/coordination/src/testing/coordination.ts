@@ -235,7 +235,7 @@ export async function listen(
     if (closed) return;
     closed = true;
     server.closeAllConnections();
-    // Open streams end with the service, and the server with them.
+    // Closing the service ends its open streams, and only then can the server close.
     const ended = new Promise<void>((done) => server.close(() => done()));
     await service.close();
     await ended;

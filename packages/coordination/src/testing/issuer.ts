@@ -13,9 +13,9 @@ export interface TestIssuer {
   sign(claims: Record<string, unknown>, options?: { keyId?: string; lifeSeconds?: number }): Promise<string>;
   /** Publishes a different key under a new id; tokens signed from now on use it. */
   rotate(): Promise<void>;
-  /** Whether its documents are served. */
+  /** Sets whether the issuer's documents are served. */
   serve(available: boolean): void;
-  /** The published revocations; undefined to publish no list, like an older version of identity. */
+  /** Sets the published revocations; undefined publishes no list, like an older version of identity. */
   revoke(list: object | undefined): void;
   close(): Promise<void>;
 }

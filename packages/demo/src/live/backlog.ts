@@ -142,5 +142,5 @@ export const liveBacklog: readonly LiveTask[] = [
   },
 ];
 
-/** The task of the agent that then stalls. */
+/** The task on which one agent stalls. */
 export const stalledTaskKey = 'vouchers';

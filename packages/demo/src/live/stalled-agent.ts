@@ -8,7 +8,7 @@ export interface StalledAgentOptions {
   say(what: string): void;
 }
 
-/** The shortest possible lease, so that the visitor needn't wait long for it to expire. */
+/** The shortest possible lease, so that the visitor doesn't have to wait long for it to expire. */
 const leaseSeconds = 10;
 /** The agent stalls for this much longer than its lease, so that another one will have taken the task. */
 const longerMs = 4_000;

@@ -26,7 +26,7 @@ export async function retireCompany(
     .items)
     await baton.projectTemplates.deprecate(id);
   await baton.calendars.retire(keys.calendar, { reason: 'The demo was removed.' }).catch((error: unknown) => {
-    // An interrupted demo may not have created any of these.
+    // If the demo was interrupted, it may not have created this object.
     if (!(error instanceof BatonError) || error.code !== 'not_found') throw error;
   });
 }

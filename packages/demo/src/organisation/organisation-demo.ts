@@ -65,8 +65,8 @@ export async function runOrganisationDemo(
 }
 
 /**
- * Requires the demo's role on the task, because a rule can't set requirements. Until now, only its assignee could take
- * it.
+ * Makes the task require the demo's role, because a rule can't set requirements. Until now, only the task's assignee
+ * could take it.
  */
 async function restrictToDemo(operator: BatonClient, taskId: string): Promise<void> {
   const requirements = { roles: [demoRole] };

@@ -6,7 +6,7 @@ import type { Caller } from '../service/caller.ts';
 import type { NamedSecret } from './admin-secrets.ts';
 import type { Tools } from './context.ts';
 
-/** The caller of an endpoint that has no admin header; its handler finds the credential in the body. */
+/** The caller of an endpoint without the admin header; the endpoint's handler finds the credential in the body. */
 const anonymous: Caller = { actor: 'anonymous' };
 
 /** The named admin secrets in use; a reload replaces the list. */
@@ -27,7 +27,9 @@ export function createAdmission(
   const shared = { caller: { actor: 'bootstrap' }, expected: digest(Buffer.from(sharedSecret)) };
   let known: readonly NamedSecret[] | undefined;
   let admins = [shared];
-  /** @throws Refusal `unauthorized`; `rate_limited` instead when secrets from the address failed too often */
+  /**
+   * @throws Refusal `unauthorized`; `rate_limited` instead if secrets from the address failed too often
+   */
   return ({ headers, address }: RequestHead, endpoint: Operation): Caller => {
     if (endpoint.auth !== undefined) return anonymous;
     if (known !== secrets.named) {
@@ -37,7 +39,7 @@ export function createAdmission(
     const given = headers['x-iam-bootstrap-token'];
     // Node decodes headers as latin1; encoding the string the same way restores the bytes that were sent.
     const presented = digest(Buffer.from(typeof given === 'string' ? given : '', 'latin1'));
-    // Compares with every secret, so that the timing does not reveal which one matched.
+    // The secret is compared with every known one, so that the timing does not reveal which of them matched.
     const [found] = admins.filter(({ expected }) => timingSafeEqual(presented, expected));
     if (sharedSecret !== '' && found !== undefined) return found.caller;
     if (given === undefined || given === '') return fail('unauthorized');

@@ -43,9 +43,11 @@ const drainMsMax = 20_000;
 export interface IdentityOptions {
   /** The documented settings (IAM_*). */
   env: Readonly<Record<string, string | undefined>>;
-  /** By default to standard output. */
+  /** Logs to standard output by default. */
   log?: Logger;
-  /** Called before a revocation is acknowledged: services of this process read the list of revocations again. */
+  /**
+   * Called before a revocation is acknowledged, so that services of this process read the list of revocations again.
+   */
   onRevocation?: () => Promise<void>;
 }
 
@@ -190,7 +192,7 @@ async function readSecrets(settings: Settings) {
   };
 }
 
-/** Replaces all of them or, if one can't be read, none. Never fails: the outcome is logged. */
+/** Replaces the contents of all files or, if one can't be read, of none. Never fails; the outcome is logged. */
 async function reloadSecrets(
   { settings, log, signingKeys, upstream }: Tools,
   adminSecrets: AdminSecrets,

@@ -85,7 +85,7 @@ async function misuse(secrets: readonly string[], clientId: string): Promise<voi
   }
 }
 
-/** Makes a request fail while it is being handled: the error is logged, but the request isn't. */
+/** Makes a request fail while it is being handled, so that the error is logged, but not the request. */
 async function failInside(token: string, clientId: string, clientSecret: string): Promise<void> {
   const refuse = `create function refuse() returns trigger language plpgsql as $$ begin raise exception 'broken'; end $$`;
   await identity.pool.run({ text: refuse, values: [] });

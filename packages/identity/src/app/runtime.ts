@@ -23,7 +23,7 @@ export function bodyBytesMaxOf({ auth, bodyBytesMax }: Pick<Operation, 'auth' | 
   return bodyBytesMax ?? (hasHeader ? adminBodyBytesMax : strangersBodyBytesMax);
 }
 
-/** The queue for a slot has the same limits on length and time as the queue for a connection. */
+/** The queue for a slot has the same limits for length and waiting time as the queue for a connection. */
 const turnBounds = { queuedMax: 500, waitMsMax: 5000 };
 /** The share of the connections that calls about one tenant may use, so that other tenants always find a free one. */
 const shares = { reads: 0.25, writes: 0.6, presented: 0.25 };
@@ -63,12 +63,12 @@ function turnsFor(connectionsMax: number) {
   };
 }
 
-/** Every operation except a read opens its own transaction: see `scimWrite`. */
+/** No automatic transaction: every operation except a read opens its own, see `scimWrite`. */
 function isScimWrite(scim: Caller['scim'], method: string): boolean {
   return scim !== undefined && method !== 'GET' && method !== 'HEAD';
 }
 
-/** The codes of every SCIM endpoint before its own checks. */
+/** The codes that every SCIM endpoint may return before its own checks. */
 const provisioningCodes: readonly ErrorCode[] = [
   'rate_limited',
   'scim_unauthorized',

@@ -50,8 +50,8 @@ export function sortedSet(names: readonly string[]): string[] {
 }
 
 /**
- * Makes no copies: the list is sorted before the credential is checked, so any caller may send a list of the maximum
- * body size.
+ * Makes no copies of the strings, because the list is sorted before the credential is checked: any caller may send one
+ * of the maximum body size.
  */
 function byCodePoint(left: string, right: string): number {
   const length = Math.min(left.length, right.length);

@@ -72,7 +72,7 @@ export const errors = {
       'The issuer of an identity provider must be an http or https address.',
       'Register the issuer exactly as in the `iss` claim of its tokens. For a sign-in, present a token of the registered issuer.',
     ),
-    // Returned for an upstream token of another issuer.
+    // The status for an upstream token of another issuer.
     otherStatus: 401,
   },
   identity_provider_unavailable: unavailable(

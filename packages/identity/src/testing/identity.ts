@@ -52,8 +52,8 @@ export const adminHeader = { 'x-iam-bootstrap-token': adminSecret };
 let signingKey: string | undefined;
 
 /**
- * A signing key in PEM, shared by the whole test run if the runner provides one, because generating a key takes up to a
- * second.
+ * A signing key in PEM. The runner provides one for the whole test run, if it can, because generating a key takes up to
+ * a second.
  */
 export function testSigningKey(): string {
   signingKey ??= readRunKey() ?? makeRsaKey(3072);
@@ -116,7 +116,7 @@ async function listen(
     destination: { write: (line) => logged.push(line) },
   });
   const service = await openIdentity(readIdentitySettings(env), log, onRevocation);
-  // A test may wait inside a transaction for as long as `until` waits.
+  // A long timeout, because a test may wait inside a transaction for as long as `until` waits.
   const patient = { ...readIdentitySettings(env), IAM_STATEMENT_TIMEOUT_SECONDS: 60 };
   const pool = poolOf(patient, log, async (db) => {
     await enterEpoch(db);

@@ -5,10 +5,10 @@ import type { Answer, TestIdentity } from './identity.ts';
 import { made, makePrincipal, makeTenant } from './objects.ts';
 import { until } from './waiting.ts';
 
-/** Five times the maximum on a quiet machine; without the lock, an act failed after 10 s. */
+/** Five times the longest time on a quiet machine. Without the lock, an act failed after 10 s. */
 const actMsMax = 5000;
 
-/** This many responses show that the traffic has started. */
+/** The number of responses after which the traffic has certainly started. */
 const enoughAnswers = byDepth(25, 100);
 
 interface Answered {
@@ -18,7 +18,7 @@ interface Answered {
 
 interface ActAmid {
   readonly parallel?: number;
-  /** The requests that the victim sends continuously. */
+  /** Sends the request that the victim repeats continuously. */
   request(): Promise<Answer>;
   act(): Promise<Answer>;
   /** Whether the requests must be refused after the act. */
@@ -42,7 +42,7 @@ function startTraffic(parallel: number, request: () => Promise<Answer>): Traffic
     }
   });
   const stopped = Promise.all(loops);
-  // Awaited by `stop`, possibly long after it has failed.
+  // `stop` awaits this promise, possibly long after it has rejected.
   stopped.catch(() => undefined);
   return {
     answered,

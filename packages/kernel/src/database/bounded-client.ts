@@ -1,6 +1,6 @@
 import pg from 'pg';
 
-/** TCP keepalive starts after this; the system gives up after 10 probes, one per second. */
+/** TCP keepalive starts after this time of silence; the system gives up after 10 probes, one per second. */
 const keepAliveAfterMs = 10_000;
 /** An orderly close would keep the socket of an unreachable server open for 15 minutes. */
 const goodbyeMsMax = 2000;
@@ -23,12 +23,12 @@ export class BoundedClient extends pg.Client {
     });
   }
 
-  /** When the oldest statement without a response began to wait, by `performance.now()`. */
+  /** When the oldest statement without a response began to wait, on the clock of `performance.now()`. */
   get silentSinceMs(): number | undefined {
     return this.#unanswered > 0 ? this.#silentSinceMs : undefined;
   }
 
-  /** The time of the last response, by `performance.now()`. */
+  /** The time of the last response, on the clock of `performance.now()`. */
   get heardAtMs(): number {
     return this.#heardAtMs;
   }

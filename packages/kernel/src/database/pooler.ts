@@ -47,7 +47,7 @@ export async function refusePooledListener(
   listenUrl: string,
 ): Promise<void> {
   const client = (await pool.connect()) as BoundedClient;
-  // The driver reports the close below as an error, which would end the process if there were no listener.
+  // The driver reports the close below as an error; without a listener, it would end the process.
   client.on('error', () => undefined);
   try {
     const { rows } = await (client as pg.Client).query<{ pid: number }>(findOwnProcess);

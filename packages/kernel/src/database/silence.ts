@@ -58,7 +58,7 @@ export class SilenceWatch {
     if (since.size === 0) return;
     this.#isProbing = true;
     const working = await this.#workingAmong([...since.keys()].map(({ pid }) => pid));
-    // A response may have arrived that the event loop has not read yet.
+    // Waits briefly, because a response may have arrived that the event loop has not read yet.
     await new Promise((done) => setTimeout(done, 10));
     const thrownOut = working === undefined ? 0 : this.#throwOut(since, working);
     // After a connection was lost, other silent connections are checked without delay, unless they only wait for a
@@ -82,7 +82,7 @@ export class SilenceWatch {
       const [row] = rows;
       return row?.self === client.pid ? new Set(row.working) : undefined;
     } catch (error) {
-      // An error with a code of five characters comes from a reachable server.
+      // An error with a code of five characters comes from the server, so the server is reachable.
       return (error as { code?: string }).code?.length === 5 ? undefined : new Set();
     } finally {
       client.discard();

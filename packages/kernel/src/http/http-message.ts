@@ -148,7 +148,8 @@ export function write(
   if (body !== undefined) all['content-type'] ??= 'application/json; charset=utf-8';
   const bytes = Buffer.byteLength(content);
   all['content-length'] = bytes;
-  // Text with as many bytes as characters is ASCII, which is copied unchanged: a page of 160 KB takes 20 µs less.
+  // Text with as many bytes as characters is ASCII, which can be copied unchanged: this saves 20 µs for a page of 160
+  // KB.
   res.writeHead(status, all).end(content, bytes === content.length ? 'latin1' : 'utf8');
 }
 

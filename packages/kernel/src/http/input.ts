@@ -17,7 +17,8 @@ const problemPathLengthMax = 200;
  */
 const countedBytesMin = 1_048_576;
 /**
- * The maximum number of values in such a body: parsing them takes at most 110 ms, and 8 MiB of typical JSON has fewer.
+ * The maximum number of values in such a body: parsing that many takes at most 110 ms, and 8 MiB of typical JSON
+ * contains fewer.
  */
 const valuesMax = 250_000;
 /** The amount of work per step, which takes a few milliseconds. */
@@ -61,7 +62,7 @@ export function queryShapeOf(endpoint: Pick<Operation, 'query' | 'paging'>): Sha
   return endpoint.paging ? { ...endpoint.query, ...pagingShape } : endpoint.query;
 }
 
-/** A compressed body is refused because of its encoding: uncompressed, it could have any size. */
+/** A body with a content encoding is refused, because once uncompressed it could have any size. */
 const compressed: Problem = {
   in: 'header',
   path: ['content-encoding'],
@@ -217,8 +218,8 @@ function readForm(bytes: Buffer, problems: Problem[]): { text: string; sent: Rec
 }
 
 /**
- * Digits or an exponent that may exceed the range of a double: JSON.parse converts it to Infinity, which would be
- * stored as null.
+ * Digits or an exponent that may exceed the range of a double: JSON.parse converts such a number to Infinity, which
+ * would be stored as null.
  */
 const mayOverflow = /\d{200}|[eE]\+?\d{3}/;
 

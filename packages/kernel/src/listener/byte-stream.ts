@@ -70,7 +70,7 @@ async function inTime<T>(next: Promise<T>, ms: number): Promise<T> {
  * gather before it collects. Without this, 100 MiB increased the memory of a process by up to 83 MiB.
  */
 export function releaseChunk({ buffer, byteLength }: Buffer): void {
-  // A smaller chunk may share its memory with others.
+  // The memory of a smaller chunk isn't released, because the chunk may share it with others.
   if (buffer.byteLength === byteLength && buffer instanceof ArrayBuffer) buffer.transfer(0);
 }
 

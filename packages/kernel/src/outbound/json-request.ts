@@ -1,6 +1,6 @@
-/** Requests to services whose addresses come from the operator's own settings: these are trusted. */
+/** Requests to services whose addresses come from the operator's own settings, and are therefore trusted. */
 
-/** The response is late, missing or unreadable. The message contains no header and no body. */
+/** The response was late, missing or unreadable. The message contains no header and no body. */
 export class RequestFailed extends Error {
   override readonly name = 'RequestFailed';
   /** Whether the request timed out: it may have been executed anyway. */

@@ -5,7 +5,7 @@ import { isIP, type LookupFunction } from 'node:net';
 import { isPublicAddress } from './public-addresses.ts';
 
 /**
- * Requests to addresses that came through the API: issuers, key documents, upstream bases, token endpoints of
+ * Requests to addresses that were set through the API: issuers, key documents, upstream bases, token endpoints of
  * providers.
  */
 
@@ -97,7 +97,7 @@ export class OutboundClient {
   }
 
   /**
-   * Sends a request under the same rules. Any status is returned; redirects are not followed.
+   * Sends a request under the rules of `readJson`. Any status is returned; redirects are not followed.
    * @throws OutboundError
    */
   async send(address: string, request: OutboundRequest, signal: AbortSignal): Promise<OutboundAnswer> {
@@ -161,7 +161,8 @@ export class OutboundClient {
   async #targetsOf(url: URL, isAllowed: boolean): Promise<readonly ResolvedAddress[]> {
     const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
     const targets = isIP(host) === 0 ? await this.#lookUp(host) : [{ address: host, family: isIP(host) }];
-    // One private address among public ones is refused too: the system chooses which of them is used.
+    // If a name also has a private address, it is refused even if its other addresses are public: the system chooses
+    // which of them is used.
     if (!isAllowed && !targets.every((target) => isPublicAddress(target.address)))
       throw new OutboundError('not_public', url.host);
     return targets;

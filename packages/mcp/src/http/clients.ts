@@ -22,7 +22,7 @@ export const clientBounds = {
   /** The maximum total size, in bytes, of one principal's bodies in memory, and of all bodies together. */
   principalBytesMax: 2 * messageBytesMax,
   bytesMax: 128 * messageBytesMax,
-  /** A client without requests is removed after this time, and a lease that no call refers to is released. */
+  /** After this time, a client without requests is removed, and a lease that no call has referred to is released. */
   idleMs: 600_000,
   /** How long a token's permissions are cached. */
   believedMs: 60_000,
@@ -99,7 +99,7 @@ export class ServedClients {
     if (known !== undefined) return this.#believed(key, known);
     const before = this.#opening.get(key);
     if (before !== undefined) return before;
-    // Checking a token costs a call, even if it is invalid.
+    // Each check of a token, valid or not, costs a call to Baton, so the checks of an address are limited.
     const openings = this.#openingsOf.get(address) ?? 0;
     if (openings >= this.#bounds.openingsOfAddressMax) return 'full';
     this.#openingsOf.set(address, openings + 1);
@@ -214,7 +214,9 @@ export class ServedClients {
     return client;
   }
 
-  /** Whether one more client of this principal may be served: idle ones without leases are removed for it. */
+  /**
+   * Whether there is room for one more client of this principal. If necessary, idle clients without leases are removed.
+   */
   async #makeRoom(principalId: string): Promise<boolean> {
     const { clientsMax, clientsOfPrincipalMax } = this.#bounds;
     const own = [...this.#clients].filter(([, client]) => client.principalId === principalId);
@@ -239,11 +241,12 @@ export class ServedClients {
   async #lookAfter(key: string, client: ServedClient): Promise<void> {
     const { idleMs } = this.#bounds;
     const { workplace, journal } = client;
-    // A client that listens is active, and keeps its leases.
+    // A client that listens counts as active and keeps its leases.
     if (journal.isListening) workplace.touch();
     else await workplace.releaseIdle(idleMs);
     if (client.requests > 0 || workplace.size > 0) {
-      // It may hold leases or listen for a long time without a request that would reveal a revoked token.
+      // The client may hold leases or listen for a long time without a request that would reveal that its token was
+      // revoked.
       if (performance.now() >= client.believedUntilMs) await this.#checked(key, client);
     } else if (client.usedAtMs < performance.now() - idleMs) await this.#forget(key);
   }

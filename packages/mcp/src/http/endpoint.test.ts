@@ -68,7 +68,7 @@ async function endpointWith(
 
 const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
 
-/** Sends a request without a client. */
+/** Sends a raw request, without an MCP client. */
 const send = (
   url: string,
   token: string | undefined,
@@ -186,7 +186,7 @@ describe('the endpoint', { concurrency: 4 }, () => {
     assert.equal(await statusWith({ host: 'evil.example', accept }), 421);
     assert.equal(await statusWith({ host: own, accept, origin: 'https://evil.example' }), 403);
     assert.equal(await statusWith({ host: own, accept, origin: 'null' }), 403);
-    // A name of the attacker that resolves to this machine (DNS rebinding), with its port, and in the metadata.
+    // An attacker's host name that resolves to this machine (DNS rebinding), with the port, also for the metadata.
     assert.equal(await statusWith({ host: `evil.example:${new URL(baton.url).port}`, accept }), 421);
     const metadata = '/.well-known/oauth-protected-resource/mcp';
     assert.equal(await statusWith({ host: 'evil.example' }, metadata), 421);
@@ -263,14 +263,14 @@ describe('the endpoint', { concurrency: 4 }, () => {
       const seen = new Set<string>();
       await until(`${count} renewals`, async () => {
         const { heartbeatAt, expiresAt } = (await session()) ?? assert.fail('the session has ended');
-        // Three renewals fit into the lease, so one that is missing doesn't count as silence.
+        // The lease is at least three renewal intervals long, so a single missed renewal doesn't end the session.
         assert.ok(Date.parse(expiresAt) - Date.parse(heartbeatAt) >= 9_000);
         return seen.add(heartbeatAt).size > count;
       });
     };
     await renewals(1);
     await mcp.call('work_done', { lease, summary: 'done' });
-    // The client holds no lease now, but its session is still renewed.
+    // The client no longer holds a lease, but its session is still renewed.
     await renewals(1);
   });
 
@@ -367,7 +367,7 @@ describe('the endpoint', { concurrency: 4 }, () => {
     await sleep(1_000);
     assert.equal((await claimOf(task.id))?.status, 'active');
     await baton.admin.identity.platformAccessTokens.revokeOwn({ token: one.token });
-    // Coordination also rejects the access token for the release, so the lease expires.
+    // The release fails too, because coordination rejects the revoked access token, so the lease ends by expiring.
     await until('lost', async () => (await claimOf(task.id))?.status !== 'active');
   });
 
@@ -379,7 +379,7 @@ describe('the endpoint', { concurrency: 4 }, () => {
     leaseIn(await mcp.call('work_next', { assignedToMe: true }));
     stopping.process.child.kill('SIGTERM');
     await stopping.process.ended;
-    // The lease could be released only while the services still responded.
+    // The lease can only have been released while the services still responded.
     const again = await startRunningBaton({ BATON_HOME: stopping.home, ...stopping.databaseSettings });
     const { items } = await again.admin.claims.list({ taskId: id });
     await again.stop();

@@ -46,7 +46,7 @@ function withConnections(running: Running): RunningBaton {
     async connect(token, args = [], era = '2025') {
       const transport = new StdioClientTransport({
         command: process.execPath,
-        // Without the wrapper `baton`, so that signals reach the server itself.
+        // Started without the wrapper `baton`, so that signals reach the server itself.
         args: ['--import', fastStart, mainFile, ...args],
         env: { PATH: process.env.PATH ?? '', BATON_URL: running.url, BATON_TOKEN: token },
         stderr: 'inherit',

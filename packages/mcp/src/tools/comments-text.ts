@@ -5,8 +5,8 @@ import { lines } from '../tool.ts';
 const shownMax = 20;
 const pageMax = 200;
 /**
- * The list begins with the oldest: if there are more comments than this, the newest are not read, which the result
- * states.
+ * The comments are read from the oldest on. If there are more than this, the newest are not read; the result states
+ * this.
  */
 const commentsReadMax = 2_000;
 

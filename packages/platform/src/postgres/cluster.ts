@@ -108,7 +108,7 @@ function clusterOf(pid: number, socketDirectory: string, directory: string, adop
         const deadline = performance.now() + waitMs;
         while (isAlive(pid) && performance.now() < deadline) await sleep(20);
       }
-      // Empty after a clean stop. In the temporary folder, nothing else would remove it.
+      // The folder is empty after a clean stop. If it is in the temporary folder, nothing else would remove it.
       await rmdir(socketDirectory).catch(() => undefined);
     },
   };

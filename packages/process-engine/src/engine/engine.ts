@@ -84,7 +84,8 @@ export function takeInput(
 ): Taken {
   const state = structuredClone(before);
   if (input.at > state.clock) state.clock = input.at;
-  // A field that only this input has must not be lost.
+  // Merged, because the result of `forInput()` may lack members that only the tools of this input have, such as
+  // `migrate`.
   const own = { ...tools, ...tools.forInput?.() };
   const m = new Machine({ definition, tools: own, enter: enterKind }, state, state.clock);
   try {
@@ -131,7 +132,8 @@ function caseMemory(m: Machine): CaseMemory | undefined {
   const { memory } = m.definition.spec;
   if (memory === undefined) return undefined;
   const roots = m.roots();
-  // The case is computed whenever the data changes, so all of its expressions share the cost limit of a single one.
+  // The case is computed whenever the data changes, so all of its expressions together have the cost limit of a single
+  // one.
   const tools = m.tools.shared();
   try {
     return caseOf(memory, {
@@ -164,7 +166,7 @@ function fileRetrospective(m: Machine): void {
     });
   } catch (error) {
     if (!(error instanceof ProcessFault)) throw error;
-    // The instance has ended, regardless of this task.
+    // The instance has ended, whether or not this task can be opened.
     m.note('decision', null, 'retrospective', { code: error.code, reason: error.message });
   }
 }
@@ -182,7 +184,7 @@ function take(m: Machine, input: Input): void {
   if (m.state.isStarted === false && (kind === 'park' || kind === 'cancel')) tellStarted(m, triggerOf(input));
   if (hasBegun === false && kind !== 'park') {
     m.state.hasBegun = true;
-    // An instance that is cancelled need not be able to start.
+    // An instance can be cancelled even if it could not start.
     if (kind !== 'start' && kind !== 'cancel') start(m, null);
   }
   if (kind === 'start') return start(m, input.event);

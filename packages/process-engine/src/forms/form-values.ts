@@ -20,7 +20,7 @@ export function faultsOfForm(form: JsonObject | null | undefined, values: JsonOb
   try {
     return prepareSchema(form).faultsOf(values);
   } catch (error) {
-    // Published forms are valid; the form of a task that was created before the upgrade may be any document.
+    // Published forms are valid, but a task that was created before the upgrade may have any document as its form.
     if (error instanceof SchemaDefect) return [];
     throw error;
   }

@@ -44,7 +44,7 @@ class NotJson extends Error {
   }
 }
 
-/** A copy without shared parts: a repeated value counts each time. @throws NotJson */
+/** A copy without shared parts, in which a repeated value counts each time. @throws NotJson */
 function jsonOf(value: unknown, nodes: { left: number }, path: string, depth: number): Json {
   nodes.left -= 1;
   if (nodes.left < 0) throw new NotJson(path, `has more than ${textNodesMax} values`);

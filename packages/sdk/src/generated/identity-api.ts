@@ -80,7 +80,7 @@ Uuid
 } from './identity-types.ts';
 
 export interface PlatformAccessTokensApi {
-/** Exchange a token for a short-lived access token of one audience. `POST /api/v1/platform-access-tokens:exchange` */
+/** Exchange a token for a short-lived access token for one audience. `POST /api/v1/platform-access-tokens:exchange` */
 exchange(body: TokenExchangeRequest, options?: CallOptions): Promise<TokenExchange>;
 /** Introspect a token, without changing its last use. `POST /api/v1/platform-access-tokens:introspect` */
 introspect(body: IntrospectionRequest, options?: CallOptions): Promise<Introspection>;
@@ -100,12 +100,12 @@ get(tenantId: string, credentialId: string, options?: CallOptions): Promise<Plat
 revoke(tenantId: string, credentialId: string, query?: {
 reason?: string;
 }, options?: CallOptions): Promise<undefined>;
-/** Replace a token by a successor with the same audiences, ceiling and expiry; its secret is shown once. `POST /api/v1/tenants/{tenantId}/platform-access-tokens/{credentialId}:rotate` */
+/** Replace a token with a successor with the same audiences, ceiling and expiry; its secret is shown once. `POST /api/v1/tenants/{tenantId}/platform-access-tokens/{credentialId}:rotate` */
 rotate(tenantId: string, credentialId: string, body?: PlatformAccessTokenRotation, options?: CallOptions): Promise<IssuedToken>;
 }
 
 export interface TokensApi {
-/** Exchange client credentials for a short-lived access token of one audience. `POST /api/v1/tokens/exchange` */
+/** Exchange client credentials for a short-lived access token for one audience. `POST /api/v1/tokens/exchange` */
 exchange(body: ClientExchangeRequest, options?: CallOptions): Promise<ClientExchange>;
 }
 
@@ -257,7 +257,7 @@ enable(tenantId: string, key: string, options?: CallOptions): Promise<IdentityPr
 export interface FederationApi {
 /** Sign in with an ID or access token of the tenant's identity provider. The first sign-in creates the person. For 300 seconds, the sign-in allows platform access tokens to be issued. `POST /api/v1/tenants/{tenantId}/federation:authenticate` */
 authenticate(tenantId: string, body: FederatedSignInRequest, options?: CallOptions): Promise<FederatedSignIn>;
-/** Sign in with an upstream ID or access token and get a short-lived access token of one audience. `POST /api/v1/tenants/{tenantId}/federation:exchange` */
+/** Sign in with an upstream ID or access token and get a short-lived access token for one audience. `POST /api/v1/tenants/{tenantId}/federation:exchange` */
 exchange(tenantId: string, body: FederatedTokenRequest, options?: CallOptions): Promise<FederatedToken>;
 }
 

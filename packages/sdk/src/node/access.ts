@@ -11,7 +11,7 @@ export interface Access {
  * Finds the connection of a program to Baton: from BATON_URL and BATON_TOKEN, or otherwise from the connection file of
  * this machine's Baton, as its administrator or as the owner of BATON_TOKEN. The administrator's token is sent to this
  * machine's Baton only, never to a configured address.
- * @param folders whose `.baton` is searched without BATON_HOME
+ * @param folders the folders whose `.baton` is searched if BATON_HOME is not set
  * @example
  * const { coordinationUrl, identityUrl, token } = findAccess({ BATON_HOME: `${folder}/.baton` }, []);
  * const own = createClient({ coordinationUrl, identityUrl, credential: { token } });
@@ -35,8 +35,8 @@ export function findAccess(
     const base = url.replace(/\/+$/, '');
     return { coordinationUrl: base, identityUrl: `${base}/iam`, token };
   }
-  // Only the command line has profiles. If the variable were ignored, a program would act as the administrator instead
-  // of the profile's user.
+  // Only the command line has profiles. If another program ignored the variable, it would act as the administrator
+  // instead of the profile's user.
   if (profile && token === '')
     throw new ConnectionError(
       'BATON_PROFILE is for commands of the command line only: set BATON_URL and BATON_TOKEN here, or unset it.',

@@ -33,7 +33,7 @@ const profileForm: Form = {
   required: [],
 };
 
-/** Its identity and its permissions: a binding (docs/reference/access.md#bindings). */
+/** The principal's identity and permissions: a binding (docs/reference/access.md#bindings). */
 const accessForm: Form = {
   fields: {
     identity: 'text',
@@ -197,7 +197,7 @@ async function takenOver({ world, problems }: Planning, document: Declared): Pro
   return found;
 }
 
-/** A principal that was created by hand is not created again. */
+/** Refuses to create a principal again that was created by hand. */
 async function refuseNamesake({ world, problems }: Planning, document: Declared): Promise<void> {
   const { kind, displayName } = document.spec;
   const namesake = (await world.principals()).find(
@@ -263,7 +263,7 @@ async function createPrincipal(planning: Planning, key: string, wanted: Wanted):
     throw new PlainError(`Principal ${key} was created after the plan: apply again, and check the plan.`);
   const { id } = await baton.principals.create(body, { idempotencyKey: attempt.keyOf('Principal', body) });
   let made = await baton.principals.get(id);
-  // The principal of an interrupted run of this attempt may have lost its key since.
+  // If an interrupted run of this attempt created the principal, it may have lost its key since.
   if (made.metadata[principalKeyMember] !== key) made = await baton.principals.create(body);
   await withdrawBesideRival(planning, key, made);
   const nothing: Held = { roles: [], capabilities: [], binding: undefined };
@@ -289,7 +289,7 @@ async function withdrawBesideRival({ baton, world }: Planning, key: string, made
   );
 }
 
-/** Each write is independent: if apply is killed between two of them, the next apply writes the rest. */
+/** The writes are independent: if apply is killed between two of them, the next apply writes the rest. */
 async function changePrincipal(
   planning: Planning,
   found: Principal,
@@ -323,7 +323,7 @@ async function bind(planning: Planning, id: string, { access }: Wanted, held: He
   const now = items.find(
     (one) => one.issuer === access.issuer && one.iamPrincipalId === access.iamPrincipalId,
   );
-  // A binding has no version to match, so a race remains possible during one request.
+  // A binding has no version to match, so a concurrent change during this request goes unnoticed.
   if (now?.updatedAt !== held.binding?.updatedAt || now?.status !== held.binding?.status)
     throw new PlainError('Somebody has changed its access since the plan: apply again, and check the plan.');
   await planning.baton.principals.createIamBinding(id, { ...access, permissions: [...access.permissions] });

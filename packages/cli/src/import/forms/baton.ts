@@ -39,7 +39,8 @@ const categories: Readonly<Record<string, SourceStatus>> = {
  * @throws PlainError for another format, a later version, and a truncated export
  */
 export function readExport(text: string, name: string): Source & { readonly tenant: ExportedTenant } {
-  // Few lines of an export are tasks, and a task's line contains all its comments: the file's size limit bounds both.
+  // Few lines of an export are tasks, and a task's line contains all its comments, so only the file's size limits the
+  // number and the length of lines.
   const bounds = { linesMax: readingBounds.fileBytesMax, lineCharactersMax: readingBounds.fileBytesMax };
   const numbered = splitLines(text, name, bounds);
   const [first, last] = [numbered[0], numbered.at(-1)].map((line) => line && exportLineIn(line));

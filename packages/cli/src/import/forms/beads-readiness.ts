@@ -121,7 +121,8 @@ function waitsForChildren(
   const open = below.filter((id) => !isOver(lines.get(id), words));
   if (gateIn(metadata) === 'any-children' && open.length < below.length)
     return [{ to: on, type: 'related_to' }];
-  // The children of its own parent are its siblings; the parent itself may wait for it.
+  // If `on` is the issue's parent, its children are the issue's siblings. The issue doesn't depend on the parent
+  // itself, which may wait for the issue.
   const isParent = (children.get(on) ?? []).includes(own);
   return [...(isParent ? [] : [on]), ...open.slice(0, childrenMax)].map((to) => ({ to, type: 'depends_on' }));
 }

@@ -19,7 +19,7 @@ export interface CsvOptions {
 
 /**
  * Reads comma-separated values with a header; unknown columns become custom fields.
- * @throws PlainError for a mapping to a missing column, without a title column, if no row could be read, and as
+ * @throws PlainError for a mapping to a missing column, if there is no title column or no readable row, and like
  * `readCsv`
  */
 export function readCsvTasks(text: string, name: string, words: Words, options: CsvOptions): Source {

@@ -174,9 +174,9 @@ function idIn(value: unknown, repository: string): string | undefined {
 /** References to other issues that are not relations. */
 interface Neighbours {
   readonly children: readonly string[];
-  /** Issues that block it and that are not closed in the list. */
+  /** The issues that block it, except those that are closed in the list. */
   readonly openBlockers: readonly string[];
-  /** The number of open issues that block it: a list of the REST API has only their number. */
+  /** The number of open issues that block it: the REST API's list contains only their number. */
   readonly blockers: number;
 }
 

@@ -182,10 +182,7 @@ test('links and paths are not followed', async () => {
   const project = join(folder, 'linked');
   mkdirSync(join(project, '.taskmaster', 'tasks'), { recursive: true });
   symlinkSync('/etc/passwd', join(project, '.taskmaster', 'tasks', 'tasks.json'));
-  await assert.rejects(
-    readTaskmaster(project, words),
-    /it has no \.taskmaster\/tasks\/tasks\.json\.$/,
-  );
+  await assert.rejects(readTaskmaster(project, words), /it has no \.taskmaster\/tasks\/tasks\.json\.$/);
 });
 
 // Each of these would take hours if one of its parts were searched again for each of its other parts.

@@ -123,7 +123,7 @@ function readTask(value: unknown, where: Where, reading: Reading): void {
     description: descriptionOf(fields),
     status: sourceStatus,
     priority: priorityIn(textIn(fields['priority']) ?? '') ?? parentPriority(where, reading),
-    // A finished item has already been checked in its tracker, or never will be.
+    // A finished item gets no check: it has already been checked in its tracker, or never will be.
     ...(strategy !== undefined && !isOver && { acceptance: [checkOf(strategy)] }),
     customFields: omitEmpty({
       labels: where.tag === 'master' ? [] : [where.tag],
@@ -136,7 +136,7 @@ function readTask(value: unknown, where: Where, reading: Reading): void {
     tag: where.tag,
   });
   const subtasks = Array.isArray(fields['subtasks']) ? (fields['subtasks'] as unknown[]) : [];
-  // The product has no subtasks of subtasks, but a file may nest 64 levels.
+  // The product has no subtasks of subtasks, but a file may contain up to 64 levels.
   subtasks.forEach((subtask, at) =>
     readTask(
       subtask,
@@ -157,7 +157,7 @@ function parentPriority({ parentId, tag }: Where, reading: Reading): SourceItem[
 
 const strategyCharactersMax = 2000;
 
-/** A person decides whether the test strategy was followed. */
+/** A check in which a person decides whether the test strategy was followed. */
 function checkOf(strategy: string): { key: string; kind: 'human'; description: string } {
   const description = cut(strategy.trim(), strategyCharactersMax);
   return { key: 'test-strategy', kind: 'human', description };

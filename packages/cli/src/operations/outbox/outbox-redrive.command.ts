@@ -26,7 +26,7 @@ export function addOutboxRedrive(outbox: Command, context: CommandContext): void
     .action((id: string | undefined, options: Options) =>
       asCaller(options, context, async (baton) => {
         if ((id === undefined) !== (options.all === true)) throw new PlainError('Name one ID, or --all.');
-        if (options.sink !== undefined && id !== undefined) throw new PlainError('--sink goes with --all.');
+        if (options.sink !== undefined && id !== undefined) throw new PlainError('--sink requires --all.');
         if (id === undefined) return redriveAll(baton, options, context);
         const answer = await baton.operations.redriveUndeliveredEvent(id, { reason: options.reason });
         await show(context.output, options, answer, () => [`retried: ${formatUndelivered(answer)}`]);

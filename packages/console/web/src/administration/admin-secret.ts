@@ -27,7 +27,7 @@ function set(next: Administration | undefined): void {
   stop();
   stop = () => undefined;
   current = next;
-  // Cached responses that required the secret are removed with it.
+  // Cached responses that required the secret are removed together with it.
   if (next === undefined) queries.removeQueries({ queryKey: ['administration'] });
   for (const listener of listeners) listener();
 }

@@ -12,7 +12,7 @@ interface ChangesProps {
   readonly after: string;
 }
 
-/** Each changed value, the old one next to the new one. Words and signs mark them, not colours alone. */
+/** Each changed value, the old one next to the new one. Words and signs mark the changes, not colours alone. */
 export function Changes({ changes, title, before, after }: ChangesProps) {
   return (
     <section className={styles.changes} aria-label={title}>
@@ -100,7 +100,7 @@ function Side({ parts, mark: Mark, sign, words }: SideProps) {
   );
 }
 
-/** Both values in parts; a value that isn't set has none. */
+/** Splits both values into parts; a value that isn't set has none. */
 function partsOf({ path, before, after }: SubjectChange): {
   readonly before: readonly Part[] | undefined;
   readonly after: readonly Part[] | undefined;

@@ -15,7 +15,7 @@ const changesMax = 4;
 /** … if they leave less than this of the shorter text equal. */
 const equalShareMin = 0.3;
 
-/** Compares two texts word by word. @returns each text in parts; joined they are the text */
+/** Compares two texts word by word. @returns each text in parts; joined, they are the text */
 export function compareWords(before: string, after: string): Record<'before' | 'after', readonly Part[]> {
   const [old, now] = [wordsOf(before), wordsOf(after)];
   const shorter = Math.min(old.length, now.length);
@@ -40,7 +40,7 @@ const wordsOf = (text: string): string[] => Array.from(words.segment(text), ({ s
 
 const isBlank = (text: readonly string[]): boolean => text.every((word) => word.trim() === '');
 
-/** The longest common subsequence, as runs. */
+/** The longest common subsequence of both texts, as runs. */
 function runsOf(old: readonly string[], now: readonly string[]): Run[] {
   const whole: Run[] = old.length + now.length === 0 ? [] : [{ isChanged: true, old, now }];
   if (old.length * now.length > pairsMax) return whole;

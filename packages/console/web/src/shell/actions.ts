@@ -49,7 +49,7 @@ export function useActions({ openPalette, openHelp, signOut }: ShellActs): reado
   const me = useQuery(meQuery).data?.principal.id;
   const views = useSavedViews(me);
   const isWork = pathname === '/';
-  // Other pages have other parameters, or the same ones with a different meaning.
+  // The filters of the work page only: other pages have other parameters, or the same ones with a different meaning.
   const { create: _create, ...shown } = workSearch(isWork ? search : {});
   const hasFilters = Object.keys(shown).length > 0;
   return [

@@ -15,7 +15,10 @@ const { queries } = await import('../queries.ts');
 const { router } = await import('../router.tsx');
 const { setServerClock } = await import('../server-clock.ts');
 
-/** A mounted page replaces this function with its own, which would make the next page wait for the unmounted one. */
+/**
+ * The router's own function: a mounted page replaces it, and the replacement would make the next page wait for the
+ * unmounted one.
+ */
 const { startTransition } = router;
 /** Only a failing test waits this long. */
 const patienceMs = 60_000;

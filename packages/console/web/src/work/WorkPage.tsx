@@ -165,7 +165,7 @@ function Hidden({ search }: { search: WorkSearch }) {
   );
 }
 
-/** Searches during input, 250 ms after the last keystroke. */
+/** Searches as the person types, 250 ms after the last keystroke. */
 function SearchField({
   q = '',
   onChange,

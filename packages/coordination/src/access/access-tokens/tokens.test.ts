@@ -101,7 +101,7 @@ const byKey =
   (key: KeyObject, digest = 'sha256') =>
   (input: string) =>
     signBytes(digest, Buffer.from(input), key);
-/** Signed with the published key, whatever the header and claims contain. */
+/** A token signed with the published key, whatever its header and claims contain. */
 const genuinely = (changes: object = {}, headerChanges: object = {}) =>
   tokenOf(header(headerChanges), claims(changes), byKey(genuine.privateKey));
 

@@ -179,7 +179,7 @@ export async function getBindingRows({ db, tenantId }: Context, principalId: str
   return db.rows(findBindings(tenantId, principalId));
 }
 
-/** After the commit every process drops the identity from its cache. */
+/** Makes every process drop the identity from its cache after the commit. */
 export function forgetIdentity(
   context: Context,
   { issuer, iam_principal_id: iamPrincipalId }: Pick<IamBindingRow, 'issuer' | 'iam_principal_id'>,

@@ -113,7 +113,8 @@ export class PolicyRights extends DecidedPermissions {
   readonly #subject: Subject;
   readonly #ceiling: ReadonlySet<string>;
   /**
-   * A Refusal marks a decision that failed: it is thrown when the permission is checked, in the order of the checks.
+   * A Refusal in place of an outcome means that the decision failed. It is thrown when the permission is checked, in
+   * the order of the checks.
    */
   #outcomes = new Map<Permission, Outcome | Refusal>();
   /** The granted ids per permission and type; `each` if the decision point can't list them. */

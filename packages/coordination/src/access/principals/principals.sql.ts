@@ -10,7 +10,7 @@ export type NewPrincipal = Pick<
   Principal,
   'id' | 'tenantId' | 'kind' | 'displayName' | 'status' | 'metadata'
 > & {
-  /** Its agent in the registry. */
+  /** The principal's agent in the registry. */
   agentId: string | null;
 };
 

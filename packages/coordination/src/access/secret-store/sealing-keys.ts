@@ -81,7 +81,7 @@ export function sealingKeys(keys: readonly Buffer[]): SealingKeys {
   };
 }
 
-/** The first bytes of the SHA-256 of a random 256-bit key reveal nothing about it. */
+/** The id of a key: the first bytes of its SHA-256, which reveal nothing about a random 256-bit key. */
 function idOf(key: Buffer): string {
   return createHash('sha256').update(key).digest('hex').slice(0, 16);
 }

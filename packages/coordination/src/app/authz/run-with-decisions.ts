@@ -3,7 +3,8 @@ import { Refusal } from '@baton/kernel/http/refusal';
 import { NeedsDecision, type PolicyRights } from '../../access/policy/rights.ts';
 
 /**
- * More than the number of permissions that one request needs plus the number of objects that are moved in the meantime.
+ * A limit above the number of permissions that one request needs plus the number of objects that are moved in the
+ * meantime.
  */
 const roundsOfRequestMax = 30;
 

@@ -11,7 +11,10 @@ import { findAdmin, findAnyTenant, findTenant, lockTenants } from './bootstrap.s
 import { foundTenant } from './found-tenant.ts';
 import { type BootstrappedTenant, type BootstrapRequest, tenantOf } from './tenant.ts';
 
-/** Without CP_LEGACY_API_KEYS_ENABLED the key isn't accepted anyway; it then expires after a day. */
+/**
+ * The lifetime of the administrator's key if CP_LEGACY_API_KEYS_ENABLED is off: the key isn't accepted then anyway.
+ * Otherwise it doesn't expire.
+ */
 const adminKeyLifeSeconds = 86_400;
 
 /**

@@ -18,7 +18,10 @@ const countsAgeMsMin = 5000;
  */
 const pausePerReading = 50;
 const countsAgeMsMax = 60_000;
-/** A scraper usually waits for 10 s and must get the counters even when the database is unresponsive. */
+/**
+ * How long a response waits for the gauges. A scraper usually waits for 10 s and must get the counters even when the
+ * database is unresponsive.
+ */
 const countsWaitMs = 3000;
 
 type Gauge = readonly [name: string, help: string, value: number, kind?: 'counter'];
@@ -67,7 +70,7 @@ export function createGauges(pool: Pool, log: Logger): Gauges {
   };
 }
 
-/** Gauges of this process: add them up over all processes. */
+/** Gauges of this process: add them up across all processes. */
 function poolGauges(pool: Pool): Gauge[] {
   const { inUse, idle, waiting } = pool.usage();
   return [
@@ -101,7 +104,10 @@ function storeGauges(row: StoreRow): Gauge[] {
   ];
 }
 
-/** Stored in the database, because several processes deliver: the counters, too, are the same from every process. */
+/**
+ * The adapter's figures are stored in the database, because several processes deliver, so even its counters are the
+ * same from every process.
+ */
 function adapterGauges({ delivered, duplicates, failures, parked, lag }: AdapterCountsRow): Gauge[] {
   const name = (end: string) => `context_adapter_${end}`;
   return [

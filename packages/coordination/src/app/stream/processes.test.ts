@@ -99,7 +99,8 @@ test('a process whose connection for notifications is killed, and cannot be open
   const stream = await openAtEnd(service.url);
   await makeTask(apiAt(0));
   await stream.received(1);
-  // The stream's poll may have delivered the first event before the connection for notifications was open.
+  // The stream's poll may have delivered the first event before the connection for notifications was open, so wait for
+  // that.
   await until(
     async () => (await listeners()) === 4,
     'the connections of this service, of the first process and of both others',

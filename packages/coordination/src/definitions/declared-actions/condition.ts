@@ -60,7 +60,10 @@ export function pathsIn(condition: Json): string[] {
   });
 }
 
-/** Recursion is limited by the depth of the condition's document, at most 20 levels. */
+/**
+ * Finds the fault in a part of a condition. Recursion is limited by the depth of the condition's document, at most 20
+ * levels.
+ */
 function faultInPart(part: Json): string | undefined {
   if (typeof part === 'boolean') return undefined;
   const [[operator, content] = [], ...others] = membersOf(part);

@@ -44,7 +44,7 @@ const form = new RegExp(
   `\\$\\.(?:(task|spawnedBy)\\.(${ofTask})|(approval)\\.(${oneOf(approvalFields)}(?![A-Za-z0-9_]))|(invocation)\\.(${ofInvocation}))(!)?( ?\\| ?truncate:([0-9]{1,6})(?![0-9]))?`,
   'g',
 );
-/** The start of an expression: any other occurrence is malformed. */
+/** The start of an expression; one that doesn't begin a valid expression is malformed. */
 const lookalike = /\$\.[A-Za-z]/g;
 const truncateMax = 100_000;
 

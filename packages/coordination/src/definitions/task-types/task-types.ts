@@ -159,8 +159,8 @@ function summaryOf(row: TaskTypeRow) {
 export async function deprecateTaskType(context: Context, id: string): Promise<TaskType> {
   const { db, tenantId } = context;
   const { key } = await getTaskType(context, id);
-  // If two versions of the built-in type are deprecated concurrently, the second command finds that its version is the
-  // last active one.
+  // If two versions of the built-in type are deprecated concurrently, the lock makes the second command find that its
+  // version is the last active one.
   await lockVersions(context, 'task_types', key);
   const type = await getTaskType(context, id);
   if (type.status === 'deprecated') return type;

@@ -40,7 +40,10 @@ export const Action = z
   .meta({ id: 'RunAction' });
 export type Action = z.infer<typeof Action>;
 
-/** One million currency units, and more tokens than a model processes in a year. Sums stay exact. */
+/**
+ * The maximum cost is one million currency units; the maximum number of tokens is more than a model processes in a
+ * year. Sums stay exact.
+ */
 const costMicrosMax = 1_000_000_000_000;
 const tokensMax = 2_147_483_647;
 

@@ -15,7 +15,7 @@ export type DeclaredSection = (typeof declaredSections)[number];
 
 const remarkKinds = ['steering', 'warning', 'budget_warning', 'note'] as const;
 
-/** A remark on the manifest version that was the newest at that time. */
+/** A remark on the manifest version that was the newest when the remark was made. */
 export const ManifestRemark = z
   .strictObject({
     kind: z.enum(remarkKinds),

@@ -7,7 +7,7 @@ export interface EndOfClaimRow {
   is_expired: boolean;
   /** Whether the failure has already been counted. */
   is_noted: boolean;
-  /** Whether the attempts at its task have already ended, which a comment on the task reports. */
+  /** Whether the attempts at its task have already ended; a comment on the task then already specifies so. */
   is_reported: boolean;
 }
 
@@ -34,7 +34,7 @@ export interface FailedAttempt {
   readonly isFinal: boolean;
 }
 
-/** With more failures than this, every pause has the maximum length: 2^40 s. */
+/** Limits the exponent: after this many failures, every pause has its maximum length, which is less than 2^40 s. */
 const doublingsMax = 40;
 
 /**

@@ -18,7 +18,8 @@ export interface JournalRow {
 }
 
 /**
- * The fields that all such operations share; each adds its path, descriptions, permission, response schema and handler.
+ * The fields shared by all operations that list entries of a run; each adds its path, descriptions, permission,
+ * response schema and handler.
  */
 export const journalList = {
   method: 'GET',
@@ -46,7 +47,9 @@ export function journalSlice({ limit, cursor }: WholeListQuery, list: string, ru
   return { afterSeq: afterSeq as number, rowsMax, bytesMax: documentBytesMax, cursorName };
 }
 
-/** @param count the number of entries before the rows were read; they are numbered up to it, without gaps */
+/**
+ * @param count the number of entries before the rows were read; entries are numbered from 1 to this number without gaps
+ */
 export function journalPage<Row extends JournalRow, Item>(
   { cursorName }: JournalSlice,
   rows: readonly Row[],

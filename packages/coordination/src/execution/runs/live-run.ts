@@ -17,8 +17,9 @@ export interface ShownClaim {
 export const liveRunErrors = ['not_found', 'run_not_active', 'run_holder_mismatch', 'stale_claim'] as const;
 
 /**
- * The locking statement may fail for a reason that no longer exists when the reason is looked up. In the meantime, the
- * only new obstacle that can appear is the end of the delegation.
+ * How often the locking statement is tried: it may fail for a reason that no longer exists when the reason is looked
+ * up. The lookup locks the task, so the only obstacle that can still appear before the next attempt is the end of the
+ * delegation.
  */
 const attemptsMax = 3;
 

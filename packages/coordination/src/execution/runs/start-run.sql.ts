@@ -11,7 +11,7 @@ export interface NewRun {
   ref: TaskRef;
   claimId: string;
   fencingToken: number;
-  /** Whether the task's addressee was already checked, under the task's lock. */
+  /** Whether the caller was already checked against the task's addressee, under the task's lock. */
   isEligible: boolean;
   runId: string;
   startedEventId: string;
@@ -35,7 +35,7 @@ export interface NewRun {
   correlationId: string;
   requestId: string;
   traceRunId: string;
-  /** Whether its events are also written to the outbox. */
+  /** Whether the run's events are also written to the outbox. */
   writesOutbox: boolean;
 }
 

@@ -27,7 +27,7 @@ export function deleteClaimedAfter(after: string, rowsMax: number) {
       (select task_id from walked order by task_id desc limit 1) as last_id`;
 }
 
-/** Removes the tasks of claims that are younger than the given number of seconds. */
+/** Removes the tasks of claims that are younger than the given number of seconds from the work queue. */
 export function deleteClaimedSince(seconds: number, rowsMax: number) {
   return sql<TidiedRow>`
     with recent as materialized (

@@ -10,7 +10,10 @@ import {
 const batchMax = 1000;
 /** Each requirement set stays locked until the batch is done. */
 const setsMax = 200;
-/** Five of the worker's rounds: rows that are locked in one round are found again in the next. */
+/**
+ * The age of the claims that a later round checks: five of the worker's rounds, so that a row that is locked in one
+ * round is found again in the next.
+ */
 const recentSeconds = 5;
 const beginning = '00000000-0000-0000-0000-000000000000';
 
@@ -36,8 +39,8 @@ export function tidyWorkQueue({ pool }: JobTools<Context>): Job {
 }
 
 /**
- * Deletes the requirement sets that no row in the queue refers to any more. Each search reads those that match its
- * caller's abilities, so it only affects speed.
+ * Deletes the requirement sets that no row in the queue refers to any more. Leftover sets only slow down searches,
+ * which read all sets that match the caller's abilities.
  */
 export function removeUnusedSets({ pool }: JobTools<Context>): Job {
   return {

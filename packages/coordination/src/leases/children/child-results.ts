@@ -83,7 +83,7 @@ function refuseTooLarge({ summary, data, artifactRefs = [] }: ChildResult): void
  * is written once. The runs must have ended in this change; runs that were not launched by another run are skipped
  * at no cost.
  * @param given the executor's result; without it the summary is the reason for the failure
- * @param causationId the cause of their end, if not their own executor
+ * @param causationId the cause of their end, unless their own executor ended them
  */
 export async function recordChildResults(
   context: Context,

@@ -3,8 +3,8 @@ import { sql } from '@baton/kernel/database/sql';
 export type DelegatedRow = { delegation_id: string; permissions: string[] };
 
 /**
- * Reads the delegated permissions of a principal's session; returns no row if it doesn't act for another principal.
- * They never change.
+ * Reads the permissions delegated to a principal's session, which never change; returns no row if the session doesn't
+ * act for another principal.
  */
 export function findDelegatedRights(
   tenantId: string,

@@ -72,7 +72,7 @@ test("a session whose delegation lacks tasks.claim can't claim in any way", asyn
   await endClaimLease(baton, task.id);
   const reclaim = by.actor.post(`/claims/${dead.id}:reclaim`, { sessionId: by.sessionId });
   assert.deepEqual(await refused(reclaim, 403, 'permission_denied'), denied);
-  // A session of another principal is still refused with its own code.
+  // Another principal's session is still refused with its own code, `session_owner_mismatch`.
   const stolen = holder.actor.post(`/tasks/${task.id}:claim`, { sessionId: by.sessionId });
   await refused(stolen, 403, 'session_owner_mismatch');
   // In its own session, the agent has its own rights.

@@ -30,8 +30,8 @@ export async function delegatedRights({ db, tenantId, caller, settings }: Contex
 }
 
 /**
- * Limits objects that the caller creates outside any session, which outlive sessions: by the delegations of all its
- * current sessions.
+ * Limits objects that the caller creates outside any session, and which outlive sessions: the delegations of all the
+ * caller's current sessions must permit them.
  * @throws Refusal `permission_denied` with a delegation that lacks the permission
  */
 export async function requireStandingRights(

@@ -10,7 +10,7 @@ export interface Cancellation {
   /** `cancelled`, or `basis_revoked` if the invocation's basis no longer allows it. */
   readonly code: 'cancelled' | 'basis_revoked';
   readonly reason: string;
-  /** The caller; null for background work. */
+  /** Who cancels the invocations: the caller (`principal`), or the service in background work (`system`). */
   readonly initiator: 'principal' | 'system';
 }
 

@@ -142,7 +142,7 @@ test('many processes that start at once raise the offset once, and no event of t
   const writers = Array.from({ length: 4 }, async () => {
     while (writing) {
       await baton.pool.transaction(async (tx) => {
-        // The id is assigned before the offset is raised, but the event may be written afterwards.
+        // The transaction gets its id before the offset is raised, but may write its event afterwards.
         await tx.run(sql`select pg_current_xact_id()`);
         written.push(...(await writeEvents(tx, baton.tenantId, [{}])));
       });

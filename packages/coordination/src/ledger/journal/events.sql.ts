@@ -10,7 +10,10 @@ export type PageRow = Pick<
   'floor_position' | 'floor_sequence' | 'floor_top_sequence'
 > & {
   horizon: number;
-  /** Whether an open transaction still hides committed events; computed on request, without filters. */
+  /**
+   * Whether an open transaction still hides committed events; only determined on request and without a filter,
+   * otherwise false.
+   */
   is_held_back: boolean;
   /** Whether the positions are those of the server that is running now. */
   is_current: boolean;

@@ -105,7 +105,7 @@ test('16 parallel writers, some slow, some rolled back, in two processes: reader
       for (; performance.now() < until || writes < 2 * eventsMin; writes += 1) await write();
     }),
   );
-  // The other streams were open during the writes; a stream that is opened afterwards reads everything from the start.
+  // The other streams were open during the writes; this one is opened afterwards and reads everything from the start.
   const late = openStream(other.url, { token: actor.token });
   await journalIsStable(baton.pool);
   isOver = true;

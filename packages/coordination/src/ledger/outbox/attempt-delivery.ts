@@ -37,7 +37,8 @@ function withholdSuspects({ rows, isUnsettled }: Delivery, attemptsMax: number):
   const [{ attempts, unsettled }] = rows as [DueEventRow];
   if (!isUnsettled) return undefined;
   if (rows.length > 1) return rows.map(() => ({ kind: 'returned', isAlone: true }));
-  // In the first crash, the event may have been delivered with others, and one of those may have been at fault.
+  // A single crash isn't blamed on the event: it may have been delivered with others, and one of those may have been at
+  // fault.
   const isOver = unsettled > 1 && attempts > attemptsMax;
   return isOver ? [{ kind: 'failed', error: crashedEachTime, isUnsent: true }] : undefined;
 }
@@ -55,7 +56,7 @@ async function attemptEvent(
 }
 
 /**
- * Decides whether the event or the sink is at fault: if the sink responded, it is the event, provided that others were
+ * Decides whether the event or the sink is at fault: it is the event if the sink responded and other events were
  * delivered.
  */
 function assignBlame(rest: SinkRest, outcome: Outcome, row: DueEventRow, beganAtMs: number): Outcome {
@@ -74,14 +75,14 @@ function assignBlame(rest: SinkRest, outcome: Outcome, row: DueEventRow, beganAt
 /** The outcome of one attempt. */
 export type Outcome =
   | { readonly kind: 'delivered' }
-  /** It counts as an attempt, unless it was not sent. */
+  /** Counts as an attempt, unless the event was not sent. */
   | {
       readonly kind: 'failed';
       readonly error: string;
       readonly cause?: unknown;
       readonly isUnsent?: boolean;
     }
-  /** It doesn't count as an attempt. */
+  /** Doesn't count as an attempt. */
   | {
       readonly kind: 'away';
       readonly error: string;
@@ -96,7 +97,7 @@ export type Outcome =
   | { readonly kind: 'returned'; readonly isAlone?: boolean };
 
 const errorLengthMax = 500;
-/** After an abort, a sink may still report that it was never connected. */
+/** How long to wait after an abort, because the sink may still report that it was never connected. */
 const lastWordMsMax = 100;
 
 /**
@@ -146,7 +147,8 @@ function aborted(signal: AbortSignal, over: AbortSignal): Promise<void> {
 }
 
 /**
- * PostgreSQL stores neither NUL nor half of a surrogate pair, which truncation may leave: the whole batch would fail.
+ * PostgreSQL stores neither NUL nor half of a surrogate pair, which truncation may leave; either would make the whole
+ * batch fail.
  */
 function storableText(text: string): string {
   return text.toWellFormed().replaceAll('\0', '\uFFFD');

@@ -81,12 +81,13 @@ function byDelivery(rows: readonly DueEventRow[]): DueEventRow[][] {
 /** Events of one tenant that were claimed together, and are settled together. */
 export interface Delivery {
   readonly rows: readonly DueEventRow[];
-  /** Whether it was attempted before. */
+  /** Whether the delivery was attempted before. */
   readonly isAgain: boolean;
-  /** Whether an earlier worker claimed it and ended without a result. */
+  /** Whether an earlier worker claimed the delivery and ended without a result. */
   readonly isUnsettled: boolean;
   /**
-   * Events that have not been started by then are released, because another worker may claim them when the lock ends.
+   * The time by which events must be started: the others are released, because another worker may claim them when the
+   * lock ends.
    */
   readonly beginUntilMs: number;
 }

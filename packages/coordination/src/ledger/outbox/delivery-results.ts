@@ -64,8 +64,8 @@ export class DeliveryResults {
   }
 
   /**
-   * Events that remain in one delivery: each failed event has its own attempts, and refused types have their own
-   * pauses.
+   * Groups the events that remain in one delivery: a failed event is on its own, because it has its own attempts, and
+   * so is each refused type, because it has its own pause.
    */
   #partOf({ row, outcome }: Sent): string {
     const isAlone = outcome.kind === 'failed' || (outcome.kind === 'returned' && outcome.isAlone);

@@ -20,7 +20,7 @@ const folder = mkdtempSync(join(tmpdir(), 'baton-delivery-'));
 const secret = makeWebhookSecret();
 const log = createLog({ name: 'worker', level: 'silent' });
 const closing: (() => Promise<unknown>)[] = [];
-/** The tests start processes, and wait until the locks of killed ones expire. */
+/** Waits for up to a minute, because the tests start processes, and wait until the locks of killed ones expire. */
 const until = (holds: () => boolean | Promise<boolean>, what?: string) => untilIn(holds, what, 60_000);
 
 before(async () => {
@@ -71,7 +71,7 @@ const write = (count: number, more: object = {}, tenantId = baton.tenantId) =>
     tenantId,
     Array.from({ length: count }, () => more),
   );
-/** The pending deliveries, with the highest number of attempts. */
+/** The number of pending events, the highest number of attempts, and the number of dead letters. */
 const waiting = async () =>
   (await baton.pool.row<{ events: number; attempts: number; dead: number }>(sql`
     select coalesce(sum(cardinality(event_sequences)), 0)::int + (select count(*)::int from outbox) as events,
@@ -90,7 +90,7 @@ test('a change by a client reaches a webhook, signed, with the id of its event',
     id: string;
     data: object;
   };
-  // Delivery reads the outbox; readers of the journal, on the other hand, wait for older transactions of other tests.
+  // Readers of the journal wait for older transactions of other tests, whereas the delivery reads the outbox.
   await journalIsStable(baton.pool);
   const { items } = (await baton.admin.get(`/events?entityId=${task.body.id}`)).body;
   assert.deepEqual([id, data], [items[0].id, items[0]]);
@@ -137,7 +137,7 @@ test('an event that a receiver refuses becomes a dead letter alone, even if the 
   await start([hook('there', there)], { CP_OUTBOX_MAX_ATTEMPTS: '2' });
   const later: string[] = [];
   await until(async () => {
-    // The sink itself may have caused a single 503: it counts against the event when others succeed.
+    // A single 503 may be the fault of the sink itself; it counts against the event once others succeed.
     later.push(...(await write(1)));
     await new Promise((done) => setTimeout(done, 50));
     return (await waiting()).dead === 2;

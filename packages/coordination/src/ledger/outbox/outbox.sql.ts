@@ -68,7 +68,7 @@ export function deleteDiscarded(sinks: readonly string[], rowsMax: number) {
     select count(*) as deleted, coalesce(sum(events), 0) as events from gone`;
 }
 
-/** Deletes deliveries that were dropped at least that long ago. */
+/** Deletes deliveries that were dropped at least this many seconds ago. */
 export function deleteDropped(ageSeconds: number, rowsMax: number) {
   return sql`
     delete from outbox_deliveries where ctid = any (array(

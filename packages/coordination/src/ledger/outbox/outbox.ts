@@ -43,7 +43,7 @@ function discard({ pool, log }: Tools, sinks: readonly string[]): Job {
   };
 }
 
-/** Until the dropped delivery is deleted, a repeated `:drop` still finds it. */
+/** Deletes dropped deliveries after a delay, so that a repeated `:drop` still finds them. */
 function sweepDropped({ pool, settings }: Tools): Job {
   return {
     name: 'outbox dropped',
@@ -54,7 +54,10 @@ function sweepDropped({ pool, settings }: Tools): Job {
 
 const forgottenPauseMs = 600_000;
 
-/** Undelivered events of a sink that is in no worker's file block the retention of their tenants. */
+/**
+ * Reports sinks that are in no worker's file but have undelivered events, because these block the retention of their
+ * tenants.
+ */
 function watchForgotten({ pool, log }: Tools, known: readonly string[]): Job {
   let nextAt = 0;
   return {

@@ -31,7 +31,7 @@ export interface SinkRest {
   /** Whether a delivery may start now; the caller then calls `end`. */
   begin(subject: Subject): boolean;
   end(subject: Subject): void;
-  /** Whether a delivery has succeeded since shortly before the given time, by `performance.now()`. */
+  /** Whether a delivery has succeeded since shortly before the given time, as measured by `performance.now()`. */
   deliveredAround(atMs: number): boolean;
   /** @param beganAtMs a delivery that started before the pause does not end it */
   delivered(beganAtMs: number): void;
@@ -76,7 +76,7 @@ export function createRest(lengths: { baseMs: number; maxMs: number }): SinkRest
     begin(subject) {
       if (sink.waitMs() > 0 || typeWaitMs(subject) > 0) return false;
       const lane = tenants.get(subject.tenant_id);
-      // The sink itself can be retried with any tenant.
+      // While the sink itself is being retried, the delivery may be that of any tenant.
       if (sink.isTrial() || !lane?.isTrial()) return true;
       if (lane.isBeingTried || lane.waitMs() > 0) return false;
       lane.isBeingTried = true;
@@ -132,9 +132,9 @@ interface Lane extends Pauses {
 
 interface Pauses {
   waitMs(): number;
-  /** Whether it was paused and has not recovered. */
+  /** Whether the tenant or type was paused and has not recovered. */
   isTrial(): boolean;
-  /** When the last pause began, by `performance.now()`. */
+  /** When the last pause began, as measured by `performance.now()`. */
   since(): number;
   rest(pauseMs?: number): void;
   end(): void;

@@ -17,7 +17,7 @@ import { type JournalPosition, parseCursor } from '../journal/cursor.ts';
  */
 
 /**
- * It continues until enough events are archived and enough connections are killed, regardless of the load on the
+ * The test writes until enough events are archived and enough connections are killed, regardless of the load on the
  * machine.
  */
 const writingMs = { min: byDepth(1000, 3000), max: 120_000 };
@@ -69,7 +69,7 @@ async function consume(
     const wasOver = isOver();
     const limit = wasOver ? 200 : lag.limit;
     const { status, body } = await reader.get(`/events?limit=${limit}${cursor}`);
-    // A connection that was killed a moment ago.
+    // The connection was killed a moment ago.
     if (status >= 500) continue;
     assert.equal(status, 200, `the consumer was refused: ${JSON.stringify(body)}`);
     const page = body as Page;

@@ -66,7 +66,7 @@ test("a worker distributes events to a sink even if its file doesn't list it, or
   for (let n = 0; n < 20; n += 1) ids.push(...(await write(20)));
   await until(() => delivered.length === 400, 'all events');
   await end(first);
-  // No worker delivers to it now, so its events stay pending.
+  // No worker delivers to the sink now, so its events stay pending.
   ids.push(...(await write(50)));
   await until(isEmpty, 'the outbox to be empty');
   await startWith([one]);

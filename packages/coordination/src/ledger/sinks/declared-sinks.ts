@@ -5,7 +5,7 @@ import type { Context } from '../context.ts';
 import { declareSinks, deleteDeclared, deleteOldFilters, findDeclared } from './declared-sinks.sql.ts';
 import type { Sink } from './sink.ts';
 
-/** A sink that no worker has declared for ten minutes is not in use. */
+/** How often a worker declares its sinks again: a sink that no worker has declared for ten minutes is not in use. */
 const touchPauseMs = 60_000;
 
 export interface Declaration {

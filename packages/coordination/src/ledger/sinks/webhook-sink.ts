@@ -65,7 +65,7 @@ function attempt(request: http.ClientRequest, body: string): Promise<Answer | { 
   return new Promise((resolve, reject) => {
     let isConnected = false;
     request.on('socket', (socket) => {
-      // A reused socket still has its listeners.
+      // A reused socket is connected already, and still has the listeners of its first request.
       if (request.reusedSocket) isConnected = true;
       else
         socket.once('encrypted' in socket ? 'secureConnect' : 'connect', () => {

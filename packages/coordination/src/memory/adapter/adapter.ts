@@ -31,8 +31,8 @@ const backoffMsMax = 30_000;
 /** Short, because the database may recover at any moment, and a failed attempt costs it nothing. */
 const unreachableMsMax = 1000;
 /**
- * With 10,000 tenants and none due, one search took 0.1 s of database time. The pause is this multiple of the last
- * search, which limits the share of time spent on searches.
+ * With 10,000 tenants and none due, one search took 0.1 s of database time. The pause is this multiple of the duration
+ * of the last search, which limits the share of time spent on searches.
  */
 const pausePerLook = 20;
 const pauseMsMax = 30_000;
@@ -46,7 +46,7 @@ interface UnderWay {
   readonly turn: TurnRow;
   readonly stop: AbortController;
   readonly ended: Promise<void>;
-  /** The latest time, by `performance.now()`, at which the lease was acquired or renewed. */
+  /** The latest time, as measured by `performance.now()`, at which the lease was acquired or renewed. */
   keptAtMs: number;
 }
 

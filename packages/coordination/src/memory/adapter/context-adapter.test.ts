@@ -30,7 +30,7 @@ before(async () => {
   memory = await startMemoryService();
 });
 after(async () => {
-  // Left over from a failed test; a passing test closes its own.
+  // Adapters left over from a failed test; a passing test closes its own.
   await Promise.allSettled(started.map((adapter) => adapter.close()));
   await memory.close();
   await baton.close();

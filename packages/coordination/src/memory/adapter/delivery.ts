@@ -36,7 +36,7 @@ export interface TurnReport {
   readonly hasMore: boolean;
   /** The tenant's next turn, which may follow at once under the same lease; undefined if the tenant was released. */
   readonly next: TurnRow | undefined;
-  /** Why it failed; undefined when it succeeded or was aborted. */
+  /** Why the turn failed; undefined when it succeeded or was aborted. */
   readonly failure: Failure | undefined;
 }
 
@@ -179,7 +179,7 @@ class Sending {
     this.#isConfirmed = batch.map(() => false);
   }
 
-  /** How many items at the beginning are confirmed without a gap: the cursor may pass these. */
+  /** The number of items at the beginning of the batch that are confirmed without a gap: the cursor may pass them. */
   get delivered(): number {
     const gap = this.#isConfirmed.indexOf(false);
     return gap === -1 ? this.#batch.length : gap;

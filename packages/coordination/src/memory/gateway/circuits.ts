@@ -19,7 +19,7 @@ interface Circuit {
 
 /**
  * A circuit breaker with one circuit per key (a tenant), so that failures of one tenant's calls don't affect others.
- * After a delay it allows one call, and the circuit closes when that call succeeds.
+ * After a delay, an open circuit allows one call, and closes when that call succeeds.
  */
 export class Circuits {
   readonly #bounds: CircuitBounds;

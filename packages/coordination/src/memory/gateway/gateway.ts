@@ -11,9 +11,9 @@ import { openWire, type WireRequest } from './wire.ts';
 /** The result of a request to the memory service, without any text from its response. */
 export type MemoryResult<T> =
   | { readonly kind: 'ok'; readonly status: number; readonly value: T }
-  /** It responded with 4xx: the same request would be refused again. */
+  /** The service responded with 4xx: the same request would be refused again. */
   | { readonly kind: 'refused'; readonly status: number }
-  /** It did not respond in time; the request may have taken effect. */
+  /** The service did not respond in time; the request may have taken effect. */
   | { readonly kind: 'timeout' }
   /** The service failed, sent an unreadable response, or is not called at present. */
   | {

@@ -40,7 +40,7 @@ export type BatchResult =
  */
 export interface Memory {
   ingest(namespace: string, items: readonly MemoryItem[], signal: AbortSignal): Promise<BatchResult>;
-  /** Whether it reports that it is healthy. */
+  /** Whether the memory service reports that it is healthy. */
   isAlive(): Promise<boolean>;
 }
 

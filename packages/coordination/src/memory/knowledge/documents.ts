@@ -13,7 +13,7 @@ import { fieldsOfPlace, findOpenPlace, type KnowledgePlace } from './place.ts';
 import { requireFit, runInSteps, serializeRequest } from './serialize-request.ts';
 import { type AnsweredWrite, type KnowledgeKind, writeKnowledge } from './write-knowledge.ts';
 
-/** The body has its own, lower limit. */
+/** The limit in the schema; the body as a whole has its own, lower limit. */
 const chunkCharactersMax = 8_388_608;
 const chunk = z.strictObject({
   text: z.string().max(chunkCharactersMax),

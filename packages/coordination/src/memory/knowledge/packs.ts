@@ -72,8 +72,8 @@ function packIdOf(owner: string, name: string, version: string): string {
 }
 
 /**
- * Registers a pack: one for the tenant with knowledge.packs.manage, one for all tenants by a principal in
- * CP_KNOWLEDGE_PACK_ADMINS.
+ * Registers a pack. A pack for the tenant requires knowledge.packs.manage; one for all tenants can be registered only
+ * by principals in CP_KNOWLEDGE_PACK_ADMINS.
  * @throws Refusal `permission_denied`, `memory_disabled`, `pack_invalid`, `pack_version_conflict`,
  * `memory_unavailable`, those of `writeKnowledge`
  */

@@ -12,7 +12,7 @@ const stepCharacters = 131_072;
 
 /**
  * A request as JSON. The members of `lists` are written one after another; each is validated first.
- * @throws (its steps) errors of `check`
+ * @throws errors of `check`, while the steps run
  */
 export function* serializeRequest(
   fields: object,

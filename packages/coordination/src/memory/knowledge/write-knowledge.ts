@@ -48,7 +48,7 @@ export interface KnowledgeWrite<Facts> {
   readonly path: string;
   /** JSON, exactly as sent. */
   readonly body: string;
-  /** The content of the events in addition to the response. */
+  /** What the events contain in addition to the response. */
   readonly facts: Facts;
 }
 
@@ -76,7 +76,7 @@ const limits = {
   process: new ConcurrencyLimit('writes of knowledge', { runningMax: writesMax.process, ...waiting }),
 };
 
-/** Lease of a process on an intent. */
+/** The duration of a process's lease on an intent. */
 export function leaseSecondsOf(
   { timeoutSeconds }: { timeoutSeconds(settings: Settings): number },
   settings: Settings,

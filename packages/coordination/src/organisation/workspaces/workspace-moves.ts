@@ -55,7 +55,10 @@ async function projectAbove(context: Context, { parent_id: parentId }: Workspace
   return parentId === null ? null : (await getAnyWorkspaceRow(context, parentId)).project_id;
 }
 
-/** Tasks that have no own project become available after the move, unless the project at the new parent is archived. */
+/**
+ * Tasks without a project of their own become available after the move, unless the project at the new parent is
+ * archived.
+ */
 async function offerAnew(
   { db, tenantId }: Context,
   workspaceId: string,

@@ -224,7 +224,7 @@ async function keepRecord(
   );
   const kept = await readWorld(context, manifest, desired);
   const tooMuch = worldProblems(kept.rows).map(({ name: _name, ...one }) => one);
-  // No later plan could change or retire these objects.
+  // Otherwise no later plan could change or retire these objects, because they exceed what one plan compares.
   if (tooMuch.length > 0) fail('invalid_package', { problems: tooMuch });
   return { versions: new Map([...byName].map(([name, row]) => [name, row.version])), etag: kept.etag };
 }

@@ -38,7 +38,7 @@ interface Writer {
   hold?(context: Context, key: string): Promise<unknown>;
   /** Writes a change with the kind's own operation, which emits the events and may refuse. */
   write(context: Context, change: WrittenChange, author: Author): Promise<unknown>;
-  /** Retires the object under this key: its document was removed, or it was renamed. */
+  /** Retires the object under this key, because its document was removed or has another key now. */
   retire(context: Context, change: Change, author: Author): Promise<unknown>;
 }
 

@@ -15,8 +15,9 @@ import { findUnknownObjects, insertPackage, insertPackageObjects } from './packa
 const shownMax = 20;
 
 /**
- * Records which package the objects belong to that an installer created with the operations of their kinds
- * (docs/reference/packages.md#record). Objects of another package are transferred. Repeating it changes nothing.
+ * Records the package of objects that an installer created with the operations of their kinds
+ * (docs/reference/packages.md#record). Objects of another package are transferred. Repeating the request changes
+ * nothing.
  * @throws Refusal `permission_denied` without the permission for each kind, `unknown_object`
  */
 export async function recordPackage(

@@ -16,7 +16,7 @@ export interface Desired {
   readonly kind: ObjectKind;
   readonly key: string;
   readonly file: string;
-  /** The body of the POST that creates it, with defaults for omitted members. */
+  /** The body of the POST that creates the object, with defaults for omitted members. */
   readonly spec: JsonObject;
   readonly hash: string;
 }

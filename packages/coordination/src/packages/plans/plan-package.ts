@@ -70,7 +70,7 @@ export async function readContent(
 
 /**
  * Compares the documents with the tenant's objects. One statement reads all objects, so that a plan reflects one
- * moment. The apply recomputes everything in the plan's hash.
+ * moment. The apply recomputes everything that the plan's hash covers.
  */
 export async function computePlan(
   context: Context,

@@ -20,7 +20,7 @@ export interface Created {
   readonly [member: string]: Json;
 }
 
-/** A test uses a feature that is not simulated: it ends as an error, never as passed. */
+/** A test uses a feature that is not simulated: the test ends as an error, never as passed. */
 export class NotSimulated extends Error {}
 
 /** A test or the whole call has exceeded its timeout. */
@@ -45,7 +45,7 @@ export class EngineTime {
   #spentMs = 0;
   #beganMs = 0;
 
-  /** @param callEndsAtMs in `performance.now()` time */
+  /** @param callEndsAtMs as measured by `performance.now()` */
   constructor(callEndsAtMs: number) {
     this.#callEndsAtMs = callEndsAtMs;
   }

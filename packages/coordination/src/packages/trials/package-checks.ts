@@ -51,7 +51,7 @@ export interface CheckedPackage {
 /**
  * Validates processes, rules, task types and calendars as their own writers would, by reads alone. Agents and views are
  * validated only by a plan.
- * @param untilMs in `performance.now()` time: any document that hasn't been validated by then gets a problem
+ * @param untilMs as measured by `performance.now()`: any document that hasn't been validated by then gets a problem
  */
 export async function checkPackage(
   context: Context,

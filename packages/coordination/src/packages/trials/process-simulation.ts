@@ -41,9 +41,9 @@ export interface SimulatedProcess {
 export interface Instance {
   readonly key: string;
   state: ProcessState;
-  /** Inputs that arrived while it was suspended, in order. */
+  /** Inputs that arrived while the instance was suspended, in order. */
   readonly kept: Input[];
-  /** Tasks that it has opened, by id. */
+  /** Tasks that the instance has opened, by id. */
   readonly tasks: Map<string, Of<'open_task'>>;
 }
 
@@ -278,7 +278,7 @@ export class ProcessSimulation {
     return next;
   }
 
-  /** The task of an open step, as expressions read it when it is done. */
+  /** The task of an open step, as expressions read it when the step is done. */
   taskOf(instance: Instance, taskId: string, customFields: JsonObject, isDone: boolean): TaskRoot {
     const task = instance.tasks.get(taskId);
     if (task === undefined) throw new NotSimulated('a task that the process has not opened');

@@ -264,7 +264,7 @@ describe('a test of a process', () => {
     const key = `c${newId()}`;
     await done(baton.admin.post('/calendars', { key, spec: calendar }), 201);
     await passes(definition(key), steps);
-    // With a different start, Friday noon.
+    // The same ten working hours, started on Friday at noon, end on Monday at 14:00.
     await passes(
       definition(key),
       [{ ...started, expect: { created: [{ kind: 'task', match: { dueAt: '2026-01-12T14:00:00.000Z' } }] } }],

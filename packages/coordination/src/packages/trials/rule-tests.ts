@@ -45,8 +45,8 @@ export function simulateRule(key: string, documents: RuleDocuments): SimulatedRu
 }
 
 /**
- * The results of the rule's tests. It is covered if the tests include both an event for which it acts and one for which
- * it doesn't.
+ * The results of the rule's tests. The rule is covered if the tests include both an event for which it acts and one for
+ * which it doesn't.
  */
 export function coverageOfRule({ rule, reached }: SimulatedRule): z.infer<typeof RuleCoverage> {
   const mayHoldBack = rule.condition !== true || rule.action.forEach !== undefined;
@@ -118,7 +118,7 @@ export class RuleTest {
     return { trigger: cause.trigger, payload: cause.payload, task: task ?? null, goal: goal ?? null };
   }
 
-  /** If it throws, its changes are discarded. */
+  /** Evaluates the rule for a cause; if that throws, no changes are kept. */
   #lookAt(cause: Cause, given: { task?: JsonObject | undefined; goal?: JsonObject | undefined }): Outcome {
     const rule = this.#rule;
     const nothing = { created: [], problems: [], refused: null };

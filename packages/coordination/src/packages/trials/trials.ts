@@ -290,7 +290,7 @@ async function runTests(
   };
 }
 
-/** Runs the steps. After each turn of 5 ms or more, it yields to the event loop for as long as the turn took. */
+/** Runs the steps, and after each turn of 5 ms or more yields to the event loop for as long as the turn took. */
 async function inHalfOfTheTime<T>(steps: Iterator<void, T>): Promise<T> {
   for (let since = performance.now(); ; ) {
     const { done, value } = steps.next();

@@ -2,7 +2,7 @@ import { type FieldType, type StoredValue, storedValue } from './field-values.ts
 import type { Field } from './source-fields.sql.ts';
 import type { Filter, Parameter } from './view-spec.ts';
 
-/** The values with which a parameter is compared. */
+/** The type of the values with which a parameter is compared. */
 export function typeOf({ type }: Parameter): FieldType {
   return type === 'workspace' ? 'id' : type;
 }

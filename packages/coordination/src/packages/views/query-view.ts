@@ -273,7 +273,7 @@ async function grantedObjects(
   );
 }
 
-/** Cursors of another block, or for a different order, are refused. */
+/** The name ensures that cursors of another block, or for a different order, are refused. */
 function cursorName({ query, block }: Querying, keys: readonly SortKey[]): string {
   const order = keys.map(({ expression, direction }) => `${expression} ${direction}`).join();
   return `view:${block.source}:${query.block}:${block.groupBy ?? ''}:${order}`;

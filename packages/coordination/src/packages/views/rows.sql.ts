@@ -110,7 +110,7 @@ function foundInPlaces(looking: Looking): Fragment {
     (${places}) as owner cross join lateral (
       select * from ${table} where coalesce(workspace_id, tenant_id) = owner.id and tenant_id = ${tenantId} and ${more} offset 0
     ) as t`;
-  // A task without such rows also counts as scanned.
+  // A task without rows in this table also counts as scanned.
   const ofTasks = fragment`
     (${places}) as place cross join lateral (
       select id from tasks where coalesce(workspace_id, tenant_id) = place.id and tenant_id = ${tenantId} offset 0

@@ -16,7 +16,7 @@ export interface FieldIndex {
   readonly expression: string;
   /** Whether the index returns the rows for a single value in the source's own order. */
   readonly inOrder: boolean;
-  /** For a field of a related row: the lookup, in which `v` are the requested values. */
+  /** For a field of a related row: the lookup, in which `v` holds the requested values. */
   readonly valuesOf?: (tenantId: string, values: readonly unknown[]) => Fragment;
 }
 

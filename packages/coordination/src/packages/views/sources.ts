@@ -10,7 +10,7 @@ import type { SourceName } from './view-spec.ts';
 export interface Source {
   readonly table: string;
   readonly fields: Readonly<Record<string, Field>>;
-  /** The permission to read its list. */
+  /** The permission to read the source's list. */
   readonly right: Permission;
   /**
    * The column that contains the object of external authorization for each row, and the object's kind; `place` is the

@@ -45,7 +45,7 @@ export async function findMigrationProblems(
 
 const kindsOf = (spec: ProcessSpec) => new Map([...elementsOf(spec)].map(({ id, kind }) => [id, kind]));
 
-/** Undefined if it doesn't exist or the caller may not see it. */
+/** Undefined if the version doesn't exist or the caller may not see it. */
 export async function findEarlierVersion(
   context: Context,
   key: string,

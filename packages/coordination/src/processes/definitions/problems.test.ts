@@ -41,7 +41,7 @@ interface Problem {
   line?: number;
 }
 
-/** The problems that a refused definition has. */
+/** The problems of a refused definition. */
 async function problemsOf(spec: unknown, actor: Actor = baton.admin): Promise<Problem[]> {
   const details = await refused(
     actor.post('/process-definitions', { key: newProcessKey(), spec }),

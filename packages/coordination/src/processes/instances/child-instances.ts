@@ -31,7 +31,7 @@ import { isLinked } from './people/identity.ts';
 const depthMax = 10;
 /** The maximum number of open instances in one tree of calls. */
 const openMax = 1000;
-/** If the caller specifies a version, the instance keeps it: no migration changes it. */
+/** If the caller specifies a version, the instance keeps that version: no migration changes it. */
 const lastVersion = 2_147_483_647;
 
 type Of<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;

@@ -100,7 +100,7 @@ export async function calendarsOf(
 
 /**
  * @param calendars the calendars of the definition, by key
- * @param check called before each expression: an error that it throws ends the input
+ * @param check called before each expression: an error that it throws ends the processing of the input
  */
 export function toolsOf(
   use: PreparedDefinition,

@@ -358,7 +358,7 @@ export function findDueOrders([dueAt, id]: QueuePosition, rowsMax: number) {
     order by due_at, instance_id limit ${rowsMax}`;
 }
 
-/** Returns no row if another process has already carried it out. */
+/** Returns no row if another process has already carried out the order. */
 export function deleteOrder(tenantId: string, instanceId: string) {
   return sql<Pick<OrderRow, 'act'>>`
     delete from process_orders where instance_id = ${instanceId} and tenant_id = ${tenantId} returning act`;

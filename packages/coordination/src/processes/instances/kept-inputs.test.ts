@@ -131,7 +131,7 @@ test('a suspended instance skips inputs beyond a thousand, and records it; the e
   const resumed = await act(id, 'resume', {});
   assertTookLess(startedMs, 3000);
   assert.deepEqual([resumed.data.n, resumed.kept], [0, { inputs: 1001, passedOver: 0 }]);
-  // Processing a thousand inputs takes seconds, so only the two that the test did send are left.
+  // Processing a thousand inputs takes seconds, so all are deleted except the two that the test itself sent.
   await baton.pool.run(sql`delete from process_inputs where instance_id = ${id} and source_ref in (
     select 'event:' || md5('e' || n)::uuid from generate_series(2, 1000) n)`);
   await baton.pool.run(sql`update process_instances set kept_inputs = 2 where id = ${id}`);

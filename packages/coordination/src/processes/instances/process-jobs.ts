@@ -109,7 +109,7 @@ export function fireProcessTimers({ pool, command, log }: Tools): Job {
 
 /**
  * Fires the next due timer of an instance. Each due row fires one timer; if several are due, their purposes decide
- * which one is first.
+ * which one fires first.
  * @returns 1, or 0 if another process has locked the instance
  */
 async function fireNextTimer(context: Context, { instance_id: id }: DueTimerRow): Promise<number> {
@@ -270,7 +270,7 @@ async function refusalOf(
 
 /** The number of concurrent memory queries: each may take seconds. */
 const recallsMax = 20;
-/** Maximum time between the response of the memory service and its commit, on a busy machine. */
+/** Maximum time between the response of the memory service and the commit of the result, on a busy machine. */
 const settleSecondsMax = 30;
 const waitSecondsMax = 30;
 

@@ -56,7 +56,7 @@ export interface JudgedEvent {
 /**
  * Evaluates the triggers that an event may concern, after those that an earlier turn evaluated. Events that the author
  * of a version doesn't see match none of its triggers.
- * @param endsAtMs the end of the evaluation, in `performance.now()` time; at least one version is evaluated
+ * @param endsAtMs the end of the evaluation, as measured by `performance.now()`; at least one version is evaluated
  */
 export async function evaluateTriggers(
   context: Context,

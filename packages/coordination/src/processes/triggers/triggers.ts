@@ -59,7 +59,7 @@ export async function removeTriggers({ db, tenantId }: Context, key: string): Pr
   await db.run(deleteStarts(tenantId, key));
 }
 
-/** The key, besides those of its object, that finds triggers for an event. */
+/** The key that finds triggers for an event, in addition to the keys of the event's object. */
 export function triggerKeyOf({ type, payload }: Pick<EventRow, 'type' | 'payload'>): string {
   return type === 'observation.recorded' ? `observation:${payload['kind']}` : `event:${type}`;
 }

@@ -142,7 +142,8 @@ export async function finishAuthorization(
   context: Context,
   { begun, connection: seen, outcome }: CameBack,
 ): Promise<Reply<string>> {
-  // The state identifies the tenant of this request: its events are written there and wake that tenant's readers.
+  // The state identifies the tenant of this request: the events are written to that tenant's journal and wake its
+  // readers.
   Object.assign(context, { tenantId: begun.tenant_id });
   const initiator = await initiatorOf(context, begun);
   if (initiator !== undefined) Object.assign(context, { caller: initiator });

@@ -19,7 +19,7 @@ export interface ToolPolicyRow {
   harness_protocols: string[];
 }
 
-/** Maximum number of protocols; a harness supports a few. */
+/** The maximum number of live sessions whose protocols are read; a caller has a few. */
 const sessionsMax = 200;
 
 /**

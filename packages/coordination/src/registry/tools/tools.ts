@@ -25,9 +25,9 @@ const queryCharactersMax = 200;
 const queryTermsMax = 8;
 
 /**
- * A page of the caller's tools, newest first. With a run of the caller, only those that the projects above the run's
- * task and the grant of its handle allow. If the caller already has the current view, returns 304 without reading the
- * tools. See docs/reference/agents.md#tools.
+ * A page of the caller's tools, newest first. If a run of the caller is given, the page contains only tools that the
+ * projects above the run's task and the grant of its handle allow. If the caller already has the current view,
+ * returns 304 without reading the tools. See docs/reference/agents.md#tools.
  * @throws Refusal `invalid_tool_query`, `invalid_cursor`, `not_found`
  */
 export async function listTools(

@@ -79,7 +79,7 @@ export const ListedApproval = z
 export type ListedApproval = z.infer<typeof ListedApproval>;
 
 /**
- * A request for a person's decision, and its outcome. A gate puts its task on hold until then. See
+ * A request for a person's decision, and its outcome. A gate puts its task on hold until the decision. See
  * docs/reference/approvals.md.
  */
 export const Approval = z

@@ -104,7 +104,7 @@ test('a subject changed while the gate was pending is not approved, and the pers
   assert.deepEqual([listed.subject, listed.subjectChanged], [{ digest: requestedDigest }, true]);
   await tester.work();
   assert.equal((await claimCall(executor, skill)).status, 204, 'nobody is paid');
-  // The digest of the requested subject doesn't help either.
+  // Approving with the digest of the requested subject is refused, too.
   await refused(approve(id, { subjectDigest: requestedDigest }), 409, 'approval_subject_changed');
 
   const decided = await done(approve(id, { subjectDigest: currentDigest, comment: 'I know Mallory.' }));

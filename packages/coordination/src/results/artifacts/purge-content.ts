@@ -46,7 +46,7 @@ export async function purgeContent(
   doomed: Doomed,
 ): Promise<Artifact> {
   const { db, tenantId } = context;
-  // A previous attempt may have been rolled back.
+  // The command may be a retry after a rollback, whose objects must not be deleted.
   doomed.length = 0;
   const details = { artifactId };
   const row = (await db.row(lockArtifact(tenantId, artifactId))) ?? fail('not_found', details);

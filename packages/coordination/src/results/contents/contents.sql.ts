@@ -2,7 +2,7 @@ import { sql } from '@baton/kernel/database/sql';
 import type { ContentName } from '../content-store.ts';
 import type { UploadedContentRow } from './content.ts';
 
-/** The row remains after a crash so that the sweep finds it: every object has a row. */
+/** The row remains after a crash, so that the sweep finds the object: every object has a row. */
 export function insertContent({ id, tenantId }: ContentName) {
   return sql`insert into artifact_contents (id, tenant_id) values (${id}, ${tenantId})`;
 }

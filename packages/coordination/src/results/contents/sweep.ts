@@ -27,8 +27,8 @@ const failuresMax = 3;
 type Tools = Pick<JobTools<Context>, 'pool' | 'log'> & Pick<Context, 'contents'>;
 
 /**
- * Deletes expired uploads and the bytes that nothing references. A reference that is used concurrently keeps its bytes.
- * A failed deletion is retried later and doesn't block the others. See docs/reference/artifacts.md#storage.
+ * Deletes expired uploads and the bytes that nothing references. Bytes that a concurrent request is about to reference
+ * are kept. A failed deletion is retried later and doesn't block the others. See docs/reference/artifacts.md#storage.
  */
 export function deleteUnreferencedContents({ pool, log, contents }: Tools): Job {
   const name = 'contents';

@@ -19,7 +19,7 @@ import { payloadBytesMax } from './invocation.ts';
 import { invocationRequested } from './invocations.events.ts';
 import { hasPendingCalls, insertInvocation } from './invocations.sql.ts';
 
-/** Extra time for executors to claim pending calls. */
+/** The `Retry-After` of `rate_limited`: executors claim pending calls in the meantime. */
 const retryAfterSeconds = 5;
 
 /** A callable skill. */

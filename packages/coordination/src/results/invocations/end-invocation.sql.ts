@@ -82,7 +82,7 @@ export function lockFreeExpired(tenantId: string, id: string) {
     for no key update skip locked`;
 }
 
-/** Locks the calls with the oldest expired leases of a tenant, in the same way. */
+/** Locks the calls with the oldest expired leases of a tenant, except those that are already locked. */
 export function lockExpiredOfTenant(tenantId: string, rowsMax: number) {
   return sql<InvocationRow>`
     select * from skill_invocations

@@ -41,7 +41,7 @@ import {
 import { invocationClaimed } from './invocations.events.ts';
 import { findInvocation } from './invocations.sql.ts';
 
-/** The maximum number of calls that one claim examines; it cancels those that have lost their basis. */
+/** The maximum number of calls that one claim examines; those that have lost their basis are cancelled. */
 const looksMax = 20;
 
 /**

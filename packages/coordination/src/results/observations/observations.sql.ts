@@ -35,7 +35,7 @@ export function findOwnSession(tenantId: string, principalId: string, sessionId:
     select id from sessions where id = ${sessionId} and tenant_id = ${tenantId} and principal_id = ${principalId}`;
 }
 
-/** An observation, and whether its author is a prover; those of provers come first. */
+/** An observation, and whether its author is a prover; observations by provers come first. */
 type FoundObservation = Pick<ObservationRow, 'id' | 'event_id'> & { is_proof: boolean };
 
 /**

@@ -82,8 +82,8 @@ async function targetsOf(context: Context, outcome: OutcomeOfApprovalRow, task: 
 }
 
 /**
- * The values of the expressions at the time of the decision. For decisions made before such values were stored, they
- * are resolved now.
+ * The values of the expressions at the time of the decision. For decisions made before such values were stored, the
+ * expressions are resolved now.
  */
 function lookupOfOutcome(context: Context, outcome: OutcomeOfApprovalRow, task: Task): Lookup {
   const now = lookupOf(context, task, { approval: approvalOf(outcome) });

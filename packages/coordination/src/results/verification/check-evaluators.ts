@@ -67,7 +67,7 @@ function isOneOf(mediaType: string, ranges: readonly string[]): boolean {
  */
 async function evaluateByPerson(context: Context, evaluation: CheckEvaluation): Promise<CheckOutcome> {
   const { attempt, task, check, acting, hasWaited } = evaluation;
-  // If the task was changed after the decision, the newest request replaces it.
+  // If the task was changed after the decision, the newest request replaces the decided one.
   const asked = hasWaited
     ? await context.db.row(findNewestOfCheck(context.tenantId, attempt, check.key))
     : undefined;

@@ -79,9 +79,9 @@ async function sort(
 }
 
 /**
- * An observation or an artifact that concerns this task counts as evidence from its author. If it doesn't, it counts
- * only if a prover, or a rule, has added it here as evidence. Other evidence counts as evidence from the principal that
- * added it.
+ * An observation or an artifact that concerns this task counts as evidence from its author. One that doesn't counts
+ * only if a prover, or a rule, has added it to this task as evidence. Other evidence counts as evidence from the
+ * principal that added it.
  */
 function isProof(
   { kind, addedByPrincipalId: addedBy = '' }: TaskEvidence,

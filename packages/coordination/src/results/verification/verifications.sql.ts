@@ -122,7 +122,7 @@ export function updateAttempt(tenantId: string, attemptId: string, progress: Att
     returning *`;
 }
 
-/** The same wait continues. */
+/** Postpones the next evaluation of an attempt; the same wait continues. */
 export function updateNextLook(
   tenantId: string,
   attemptId: string,
@@ -135,7 +135,7 @@ export function updateNextLook(
     where id = ${attemptId} and tenant_id = ${tenantId}`;
 }
 
-/** An attempt that ends is finished now. */
+/** Schedules no further evaluation of an attempt that ends. */
 export function updateAttemptToSettled(tenantId: string, attemptId: string) {
   return sql`
     update verifications set next_check_at = null

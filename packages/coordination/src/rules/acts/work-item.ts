@@ -37,7 +37,7 @@ export interface Acting {
   readonly skillInvocationId: string | null;
   /** The positions of the items in the forEach, starting at 1; null without a forEach. */
   readonly itemNumber: number | null;
-  /** The time, by `performance.now()`, after which the remaining items are left to the next turn. */
+  /** The time, as measured by `performance.now()`, after which the remaining items are left to the next turn. */
   readonly untilMs: number;
 }
 

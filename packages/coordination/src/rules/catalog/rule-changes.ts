@@ -129,7 +129,7 @@ export async function enableRule(context: Context, id: string): Promise<Rule> {
 
 /**
  * Refuses callers who lack the permissions to enable a rule. The rule's state doesn't matter, except that an enabled
- * rule requires no permissions.
+ * rule requires no further permissions.
  * @throws Refusal those of `requireStanding`, `unknown_agent`, `permission_escalation`
  */
 export async function requireMayEnableRule(context: Context, rule: RuleRow): Promise<void> {
@@ -174,7 +174,7 @@ async function stop(
   return row;
 }
 
-/** Waits until running evaluations of the rule have ended. @throws Refusal `not_found` */
+/** Locks a rule once its running evaluations have ended. @throws Refusal `not_found` */
 async function lockRuleRow(context: Context, id: string): Promise<RuleRow> {
   const row = (await context.db.row(lockRule(context.tenantId, id))) ?? fail('not_found', { ruleId: id });
   await requireSight(context, row.workspace_id, { ruleId: id });

@@ -13,7 +13,7 @@ export function findRule(tenantId: string, id: string) {
   return sql<RuleRow>`select * from rules where id = ${id} and tenant_id = ${tenantId}`;
 }
 
-/** Waits until running evaluations of the rule have ended. */
+/** Locks a rule once its running evaluations have ended. */
 export function lockRule(tenantId: string, id: string) {
   return sql<RuleRow>`select * from rules where id = ${id} and tenant_id = ${tenantId} for no key update`;
 }

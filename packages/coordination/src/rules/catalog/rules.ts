@@ -101,7 +101,7 @@ export async function checkRule(
   return { documents, identityAgent, warnings: warningsOf(documents, context.eventCatalog) };
 }
 
-/** Checks a rule for a trial, in the same way. Its key may be the one of the existing rule that it would change. */
+/** Like `checkRule`, for a trial: the key may be that of the existing rule that the request would change. */
 export async function validateRule(
   context: Context,
   request: RuleRequest,

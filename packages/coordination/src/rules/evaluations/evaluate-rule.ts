@@ -45,7 +45,7 @@ export type EvaluationOutcome = 'none' | 'seen' | 'done' | 'left' | 'busy';
 /**
  * Evaluates a rule for a cause, once: runs the action and records the result (docs/reference/rules.md#evaluations).
  * @param authority undefined if that principal or credential is no longer active
- * @param untilMs the time after which the remaining items are left to a later turn, in `performance.now()` time; one is
+ * @param untilMs the time by `performance.now()` after which the remaining items are left to a later turn; one is
  * always processed
  * @throws Error of the store or of the program, and a refusal because external authorization is unavailable
  */
@@ -266,7 +266,7 @@ export async function finish(
   return 'done';
 }
 
-/** Records that an evaluation failed at every attempt, so that the turn continues with others. */
+/** Records that an evaluation failed at every attempt, so that the turn can continue with other evaluations. */
 export async function recordFailure(
   context: Context,
   rule: RuleRow,

@@ -369,7 +369,7 @@ test('request_decision creates a task with a gate for a person', async () => {
   );
   const derived = (await eventsOf(baton, createdTaskIds[0])).find((event) => event.type === 'work.derived');
   assert.equal(derived?.payload['approvalId'], items[0].id);
-  // The people who work on the task can't withdraw the request.
+  // Principals that work on the task can't withdraw the request.
   const agent = await baton.actor({ permissions: ['approvals.manage', 'claims.manage'] });
   await refused(agent.post(`/approvals/${items[0].id}:cancel`), 403, 'permission_denied');
   await done(baton.admin.post(`/approvals/${items[0].id}:cancel`));

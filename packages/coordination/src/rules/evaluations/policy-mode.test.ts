@@ -107,7 +107,7 @@ test('a rule with an identity has the permissions that external authorization gr
   await next();
   grantTo(agent, 'tasks.write', 'tasks.read');
   await next();
-  // It is also limited to the permissions of its binding.
+  // The agent is also limited to the permissions of its binding.
   await baton.pool.run(sql`
     update iam_bindings set permissions = '{tasks.read}' where principal_id = ${agent.principalId}`);
   await next();

@@ -22,7 +22,7 @@ after(async () => {
   await baton.close();
 });
 beforeEach(async () => {
-  // Each test has its own rules.
+  // Each test starts without enabled rules.
   await baton.pool.run(
     sql`update rules set status = 'disabled', next_run_at = null where status = 'enabled'`,
   );
@@ -181,7 +181,7 @@ test('two rules that trigger each other in a loop are stopped', async () => {
     const [newest] = await evaluationsOf(baton.admin, rule.id);
     const [taskId] = newest.createdTaskIds;
     if (taskId === undefined) break;
-    // Another rule completes a task through a verification: the worker completes it without an actor.
+    // Simulates a second rule that completes the task through a verification, which the worker ends without an actor.
     await done(baton.admin.post(`/tasks/${taskId}:complete`, {}, { 'if-match': 'task-1' }));
     completed += 1;
   }
@@ -214,7 +214,7 @@ test('an evaluation that fails three times unexpectedly is failed, keeps its ear
     assert.equal((await cursors())[0]?.failure_count, attempt);
     assert.equal((await evaluationsOf(baton.admin, earlier.id)).length, 1);
     assert.equal((await evaluationsOf(baton.admin, rule.id)).length, 0);
-    // Not due, regardless of the speed of this machine.
+    // Makes sure that the retry isn't due, however slow this machine is.
     await baton.pool.run(
       sql`update event_consumers set next_attempt_at = next_attempt_at + interval '1 hour'`,
     );

@@ -39,7 +39,7 @@ export function unsafeIn(document: Json): Unsafe | undefined {
   return undefined;
 }
 
-/** Searches prose in the same way; the prose may itself be a JSON document. */
+/** Like `unsafeIn`, for prose, which may itself be a JSON document. */
 export function unsafeInText(text: string): Unsafe | undefined {
   return unsafeIn(text) ?? unsafeIn(parsedObject(text) ?? {});
 }

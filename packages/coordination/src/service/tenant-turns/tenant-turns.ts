@@ -62,7 +62,7 @@ export function createTenantTurns(
       let handled = 0;
       for (let at = 0; at < due.length; at += parallelMax)
         for (const count of await Promise.all(due.slice(at, at + parallelMax).map(turnOf))) handled += count;
-      // Handled entries may have created new due work, and other tenants may follow.
+      // The next run starts at once: handled entries may have created new due work, and other tenants may follow.
       return handled > 0 || due.length === tenantsMax ? turnEntriesMax : 0;
     },
   };

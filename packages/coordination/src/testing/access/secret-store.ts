@@ -26,7 +26,7 @@ export interface TestSecretStore {
   /** Each request as `METHOD path`. */
   readonly asked: string[];
   behave(behaviour: SecretStoreBehaviour): void;
-  /** Pauses in the middle of each request until it is released. */
+  /** Called in the middle of each request, which continues when the promise resolves. */
   beforeAnswer?: () => Promise<void>;
   /** @throws Error when a request was not part of the API */
   close(): Promise<void>;

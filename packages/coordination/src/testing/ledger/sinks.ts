@@ -77,7 +77,7 @@ export interface Receiver {
   /** The ids of the events in the bodies, including repeated ones. */
   ids(): string[];
   stop(): Promise<void>;
-  /** Restarts it on the same port. */
+  /** Restarts the receiver on the same port. */
   start(): Promise<void>;
 }
 

@@ -18,7 +18,7 @@ export interface TaskModel extends Journaled {
   active: ClaimModel | undefined;
   /** Consecutive failed attempts. */
   failures: number;
-  /** A pause after a failure, longer than the history. */
+  /** Whether the task is paused after a failure; the pause is longer than the history. */
   isPaused: boolean;
   /** The handle that launched the task. */
   handle: HandleModel | undefined;
@@ -139,8 +139,8 @@ export class Model {
   }
 
   /**
-   * The newest approved gate is requested again, unless a renewal is already pending: no current worker could decide
-   * it.
+   * A change of the title, by a worker that could not decide the gate, requests the newest approved gate again, unless
+   * a renewal is already pending.
    */
   changeTitle(task: TaskModel, presented: ClaimModel | undefined, by: number): Verdict<ApprovalModel> {
     const code = gate(task, presented, by);
@@ -227,7 +227,10 @@ export class Model {
     return ok;
   }
 
-  /** An attempt whose lease expired was already counted, or is counted now, and causes no pause. */
+  /**
+   * Counts a failed attempt of the task's newest claim, and pauses the task. If the lease has expired, the failure was
+   * already counted, or is counted now, and causes no pause.
+   */
   #countFailure(claim: ClaimModel): void {
     const { task } = claim;
     if (claim.token !== task.epoch || isTerminal(task)) return;
@@ -320,7 +323,7 @@ export class Model {
     return ok;
   }
 
-  /** Cancels a run and every running one below it, and revokes their launches that have not been started. */
+  /** Cancels a run and every running one below it, and revokes those of their launches that have not been started. */
   forceCancel(run: RunModel): Verdict {
     if (run.status !== 'running') return { code: 'run_not_active' };
     this.#forceCancel(run);

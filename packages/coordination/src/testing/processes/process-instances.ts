@@ -150,7 +150,7 @@ export async function startProcesses() {
       const { version } = await done(admin.get(`/tasks/${taskId}`));
       return done(admin.post(`/tasks/${taskId}:complete`, body, { 'if-match': `task-${version}` }));
     },
-    /** The payloads of an instance's events of a type, without `process.`. */
+    /** The payloads of an instance's events of a type, which is given without the prefix `process.`. */
     told: async (id: string, type: string) =>
       (await eventsOf(baton, id))
         .filter((event) => event.type === `process.${type}`)

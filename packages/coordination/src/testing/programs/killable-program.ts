@@ -2,9 +2,9 @@ import { type ChildProcess, spawn } from 'node:child_process';
 
 /** A third-party server, for tests. */
 export interface KillableProgram {
-  /** Starts it, or restarts it after a kill, and waits until it responds. */
+  /** Starts the server, or restarts it after a kill, and waits until it responds. */
   start(): Promise<void>;
-  /** Kills it, like a crash. */
+  /** Kills the server, as a crash would. */
   kill(): Promise<void>;
 }
 

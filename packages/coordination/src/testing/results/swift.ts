@@ -25,7 +25,7 @@ const readyMsMax = 60_000;
 const stopMsMax = 10_000;
 
 /**
- * Starts it with its own data, and creates the bucket `artifacts`. `makeBucket` is retried until it does not throw.
+ * Starts Swift with its own data, and creates the bucket `artifacts`. `makeBucket` is retried until it does not throw.
  */
 export async function startSwift(
   makeBucket: (env: Record<string, string>) => Promise<void>,

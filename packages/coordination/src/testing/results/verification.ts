@@ -21,7 +21,8 @@ export function makeVerifier(baton: TestCoordination, logged: string[] = []) {
 const completers = new WeakMap<TestCoordination, Promise<Actor>>();
 
 /**
- * An agent that requests completions. The requester can't decide the checks, and the administrator has to decide them.
+ * An agent that requests completions. The requester can't decide the checks, so that the administrator is left to
+ * decide them.
  */
 function completerOf(baton: TestCoordination): Promise<Actor> {
   const known = completers.get(baton) ?? baton.actor();

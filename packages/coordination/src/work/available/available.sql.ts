@@ -12,7 +12,7 @@ export const mostUrgentFirst: ListOrder<TaskRow> = {
   direction: 'asc',
 };
 
-/** The same order, for the caller's own tasks, which precede the others. */
+/** The order of `mostUrgentFirst` with a separate cursor, for the caller's own tasks, which precede the others. */
 export const ownFirst: ListOrder<TaskRow> = { ...mostUrgentFirst, cursor: 'work:own' };
 
 /**
@@ -28,7 +28,7 @@ export interface WorkSearch {
   readonly viewerId: string | null;
   /** Only tasks assigned to this principal. */
   readonly assigneeId: string | undefined;
-  /** Applies without an assignee: whether tasks assigned to anyone are included, or only unassigned ones. */
+  /** Used only without `assigneeId`: whether tasks assigned to anyone are included, or only unassigned ones. */
   readonly includesAssigned: boolean;
   readonly workspace: WorkspaceScope | undefined;
   /** Set if several searches share the data. */
@@ -96,7 +96,7 @@ export function sliceOfPage(page: Page, order = mostUrgentFirst): Slice {
 /** A candidate for the next claim. */
 export interface NextTaskRow {
   task_id: string;
-  /** Whether it has a live claim, in which case its queue row is stale. */
+  /** Whether the task has a live claim, in which case its queue row is stale. */
   is_held: boolean;
 }
 

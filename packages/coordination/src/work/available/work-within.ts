@@ -66,7 +66,7 @@ async function searchOn({ db }: Context, search: ScopedSearch, slice: Slice): Pr
     const cut = rows.at(-1);
     if (found.length === rowsMax || cut?.is_cut !== true) return all;
     start = [cut.priority, cut.at, cut.task_id];
-    // The estimated position of the remaining tasks, plus a quarter.
+    // The estimated number of rows to read for the remaining tasks, plus a quarter.
     const enough = Math.ceil((1.25 * rowsPassed * (rowsMax - found.length)) / Math.max(found.length, 1));
     workspacesMax = Math.max(workspacesMax, Math.ceil(enough / rowsPerWorkspace));
     rowsPassed = Math.min(Math.max(enough, rowsPassedMin), growth * rowsPassed);

@@ -28,7 +28,7 @@ export interface NewApprovalRequest {
   readonly task: TaskOfSubject | null;
   readonly artifactId: string | null;
   readonly workspaceId: string | null;
-  /** Exactly one of the two must be set. */
+  /** Exactly one of `requiredRoleId` and `assignedPrincipalId` must be set. */
   readonly requiredRoleId: string | null;
   readonly assignedPrincipalId: string | null;
   readonly excludedPrincipals: readonly string[];

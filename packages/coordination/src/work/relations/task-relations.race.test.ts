@@ -126,8 +126,8 @@ test('two completions whose tasks wait for each other and for a third do not dea
     await tx.run(sql`select from tasks where id = ${middle.id} for no key update`);
     const completed = baton.admin.post(`/tasks/${first.id}:complete`, {}, { 'if-match': 'task-1' });
     await untilBlockedBy(tx, baton, completed);
-    // Does what completing the middle task would do: the statement then locks the waiting task. PostgreSQL checks for a
-    // deadlock after a second of waiting, and ends one of the two transactions.
+    // Has the same effect as completing the middle task would have: the statement then locks the waiting task.
+    // PostgreSQL checks for a deadlock after a second of waiting, and ends one of the two transactions.
     await tx.run(sql`set local lock_timeout = '300ms'`);
     await tx.run(sql`
       update tasks set status = 'done', category = 'terminal_success', completed_at = now(), version = version + 1

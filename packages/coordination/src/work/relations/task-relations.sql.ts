@@ -52,7 +52,7 @@ export function isPrerequisite(tenantId: string, taskId: string, fromTaskId: str
     select exists (select from prerequisites where id = ${taskId}) as found`;
 }
 
-/** Returns no row if the relation exists. */
+/** Returns no row if the relation exists already. */
 export function insertRelation(relation: {
   id: string;
   tenantId: string;
@@ -69,7 +69,7 @@ export function insertRelation(relation: {
     returning *`;
 }
 
-/** Both directions in one list, each read by its own index. */
+/** Both directions in one list; each direction is read by its own index. */
 export function findRelations(tenantId: string, taskId: string) {
   return sql<TaskRelationRow>`
     select * from task_relations where from_task_id = ${taskId} and tenant_id = ${tenantId}

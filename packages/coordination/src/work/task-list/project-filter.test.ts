@@ -79,7 +79,7 @@ test('an invisible project returns 404, a visible one lists its tasks', async ()
   }
 });
 
-/** Numbers of workspaces at which tasks-within.ts changes its strategy. */
+/** Numbers of workspaces around which tasks-within.ts changes its strategy. */
 for (const workspaces of [7, 300, 2100])
   test(`pages of a project with ${workspaces} workspaces are those of all tasks, for any distribution of its tasks`, async () => {
     const { tenantId, pool } = baton;

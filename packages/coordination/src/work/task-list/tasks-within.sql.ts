@@ -3,7 +3,7 @@ import { type Statement, sql } from '@baton/kernel/database/sql';
 import type { TaskRow } from '../tasks/task.ts';
 import type { WorkspaceScope } from '../tasks/task-fields.ts';
 
-/** A task that a scan passed, and its position, counted from 1. */
+/** A task in the scope, and its position in the scan, counted from 1. */
 export interface PassedRow {
   readonly id: string;
   readonly passed: number;

@@ -13,8 +13,8 @@ export function findTask(tenantId: string, ref: TaskRef) {
 }
 
 /**
- * Locks the task for the rest of the command; rows that refer to it can still be added. Before the task, the session of
- * the presented claim is locked in shared mode, if there is one, so that its end is either visible or waits.
+ * Locks the task for the rest of the command; rows that refer to it can still be added. If a claim is presented, its
+ * session is locked first, in shared mode, so that its end is either visible or has to wait.
  */
 export function lockTask(tenantId: string, ref: TaskRef, claimId: string | null) {
   return sql<TaskRow>`
@@ -34,7 +34,7 @@ export function lockTask(tenantId: string, ref: TaskRef, claimId: string | null)
     from locked join task_types tt on tt.id = locked.type_id`;
 }
 
-/** Returns those of the ids that belong to principals of the tenant. */
+/** Returns the ids that belong to principals of the tenant. */
 export function findPrincipalIds(tenantId: string, ids: readonly string[]) {
   return sql<{ id: string }>`select id from principals where tenant_id = ${tenantId} and id = any (${ids})`;
 }
@@ -142,7 +142,9 @@ export function lockRelationsOf(taskIds: readonly string[]) {
     select pg_advisory_xact_lock(hashtextextended('relations_of/' || id, 0)) from unnest(${taskIds}::uuid[]) as task (id)`;
 }
 
-/** The first task with more than the given number of relations. Reads at most one more of each, by two indexes. */
+/**
+ * The first task with more relations than the given number. Reads at most one more than that per task, by two indexes.
+ */
 export function findTaskBeyond(tenantId: string, taskIds: readonly string[], relationsMax: number) {
   return sql<{ id: string }>`
     select id from unnest(${taskIds}::uuid[]) as task (id)
@@ -156,7 +158,7 @@ export function findTaskBeyond(tenantId: string, taskIds: readonly string[], rel
     limit 1`;
 }
 
-/** The task that spawned another one; if there are several, the one related first. */
+/** The task that spawned another one. If several did, the one whose relation was created first. */
 export function findSpawner(tenantId: string, taskId: string) {
   return sql<TaskRow>`
     select t.*, tt.key as type_key, tt.version as type_version,
@@ -184,8 +186,8 @@ export function findArtifactValue(tenantId: string, taskId: string, type: string
 }
 
 /**
- * The same for many at once, in the same order. Values beyond a total number of characters are omitted, because the
- * values for a few thousand expressions can amount to hundreds of megabytes.
+ * The metadata for many expressions at once, in the same order. Values beyond a total number of characters are omitted,
+ * because the values for a few thousand expressions can amount to hundreds of megabytes.
  */
 export function findManyMetadata(
   tenantId: string,

@@ -245,7 +245,7 @@ describe('POST /tasks', () => {
     const deep = JSON.parse(`${'{"a":'.repeat(21)}1${'}'.repeat(21)}`);
     const check = { key: 'a', kind: 'human', description: 'd' };
     const fact = { kind: 'external', externalRef: { system: 's', id: '1' } };
-    // Each row has its own defect and, in addition, those of all later rows.
+    // Each row has its own defect and those of all later rows.
     const rows: [object, number, string][] = [
       [{ title: '\t ' }, 422, 'invalid_title'],
       [{ priority: 'urgent' }, 422, 'invalid_priority'],

@@ -15,8 +15,8 @@ export function findActiveVersion(tenantId: string, key: string, version: number
 }
 
 /**
- * The columns of a task that a migration checks, and whether the caller had a run of it. Without a live claim or a
- * running run, their columns are null.
+ * The columns of a task that a migration checks, and whether the caller had a run of it. The columns of the claim and
+ * the run are null if there is no live claim or running run.
  */
 export type MigratingTaskRow = Pick<
   TaskRow,

@@ -45,7 +45,7 @@ export interface AttemptOf {
 export async function openAttempt(context: Context, opened: AttemptOf): Promise<AttemptRow> {
   const { caller, tenantId } = context;
   const { task, checks, trigger, triggerRef, sessionId } = opened;
-  // If a person's rule or decision requests a completion, the declaration counts as the requester.
+  // If a rule or a person's decision requests the completion, the requester is the declaration, not the person.
   const isDeclared = (trigger === 'rule' || trigger === 'approval') && caller.kind === 'human';
   const requesterId = isDeclared ? null : caller.principalId;
   const about = { taskId: task.id, checks, trigger, triggerRef, requesterId };
@@ -70,13 +70,13 @@ export async function openAttempt(context: Context, opened: AttemptOf): Promise<
 
 /**
  * Cancels the open attempt of a locked, cancelled task. No separate event is written, because the event about the
- * task's move covers it.
+ * task's change of status covers it.
  */
 export async function cancelOpenAttempt({ db, tenantId }: Context, taskId: string): Promise<void> {
   await db.run(updateOpenAttemptToCancelled(tenantId, taskId));
 }
 
-/** Wakes the open attempt of a locked task after a change that it may wait for. */
+/** Wakes the open attempt of a locked task after a change that the attempt may wait for. */
 export async function wakeOpenAttempt({ db, tenantId }: Context, taskId: string): Promise<void> {
   await db.run(updateOpenAttemptToDue(tenantId, taskId));
 }

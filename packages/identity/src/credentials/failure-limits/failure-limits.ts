@@ -47,7 +47,7 @@ class FailureWindows {
 }
 
 /**
- * Limits how often presented secrets may be wrong in this process (see docs/reference/tokens.md#failure-limits). Both
+ * Limits how many wrong secrets may be presented in this process (see docs/reference/tokens.md#failure-limits). Both
  * limits are off by default.
  */
 export class FailureLimits {
@@ -59,7 +59,8 @@ export class FailureLimits {
   constructor(settings: Settings, errors: ErrorTable) {
     this.#errors = errors;
     const windowSeconds = settings.IAM_FAILURE_WINDOW_SECONDS;
-    // Hashed, because a name from a client may be as long as a body, or retain the body that it is a slice of.
+    // Hashed, because a name from a client may be as long as a body, or may be a slice that keeps the whole body in
+    // memory.
     this.#ofCredentials = new FailureWindows(
       settings.IAM_FAILURES_PER_CREDENTIAL_MAX,
       windowSeconds,
@@ -78,7 +79,8 @@ export class FailureLimits {
   }
 
   /**
-   * Whether an error is the response to a wrong, revoked or forged credential, not to a valid one without permission.
+   * Whether an error is the response to a wrong, revoked or forged credential, rather than to a valid one without
+   * permission.
    */
   isFailure(error: unknown): boolean {
     return error instanceof Refusal && (error.status ?? this.#errors[error.code]?.status) === 401;

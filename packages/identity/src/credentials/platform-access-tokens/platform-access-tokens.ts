@@ -47,7 +47,7 @@ export async function createPlatformAccessToken(
 ): Promise<IssuedToken | Reply<IssuedToken>> {
   const { db, settings } = context;
   const idempotencyKey = requireIssuanceKey(context);
-  // Null means the same as absent.
+  // Null means the same as an absent field.
   const { expiresInSeconds, ...others } = wanted;
   const asked = expiresInSeconds == null ? others : wanted;
   const fingerprint = fingerprintOf('POST', 'issue', asked, principalId);
@@ -77,7 +77,8 @@ export async function createPlatformAccessToken(
     idempotencyKey,
     fingerprint,
   });
-  // Another request with the same key came first, so its response is replayed. A retry resolves any other conflict.
+  // If another request with the same key came first, its response is replayed. Any other conflict is resolved by a
+  // retry.
   if (made === undefined)
     return (await replayOf(db, tenantId, idempotencyKey, fingerprint)) ?? fail('credential_conflict');
   recordIssue(context, made);

@@ -16,7 +16,7 @@ export function insertAudience(audience: {
     returning id, tenant_id, key, allowed_scopes, signing_algorithm, status`;
 }
 
-/** Sorted by code points, regardless of the database's collation. */
+/** Sorted by code points, whatever the database's collation. */
 export function findAudiences(tenantId: string) {
   return sql<AudienceRow>`
     select id, tenant_id, key, allowed_scopes, signing_algorithm, status from audiences

@@ -37,7 +37,7 @@ export function countMembers(groupId: string) {
   return sql<{ count: number }>`select count(*) as count from group_members where group_id = ${groupId}`;
 }
 
-/** The oldest ones; skips rows that other transactions have locked. */
+/** Deletes the oldest memberships; skips rows that other transactions have locked. */
 export function deleteMembers(groupId: string, rowsMax: number) {
   return sql<Pick<MembershipRow, 'principal_id'>>`
     with due as materialized (

@@ -45,8 +45,8 @@ export function lockGroupShared(tenantId: string, groupId: string) {
 }
 
 /**
- * Waits only for other changes: a group is disabled or deleted immediately, however many requests are adding members to
- * it.
+ * Waits only for other changes, so a group is disabled or deleted immediately, however many requests are adding members
+ * to it.
  */
 export function lockGroupForChange(tenantId: string, groupId: string) {
   return sql<GroupRow>`

@@ -42,7 +42,7 @@ test('a disable waits for another one that is at work', async () => {
   const answer = await identity.pool.transaction(async (tx) => {
     await tx.run(sql`select take_principal_lock(${principalId})`);
     const second = disable();
-    // Longer than the timeout of a stalled holder.
+    // Longer than the timeout after which a stalled holder loses the lock.
     await tx.run(sql`select pg_sleep(1.5)`);
     return { second };
   });

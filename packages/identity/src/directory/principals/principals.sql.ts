@@ -4,7 +4,7 @@ import type { CreatedPage } from '../../service/pages.ts';
 import type { Tables } from '../../service/schema.ts';
 import type { PrincipalRow } from './principal.ts';
 
-/** The principal with its membership; returns no row for an unknown tenant. */
+/** Inserts the principal with its membership; returns no row for an unknown tenant. */
 export function insertPrincipal(principal: {
   id: string;
   tenantId: string;
@@ -55,8 +55,8 @@ export function lockPrincipal(tenantId: string, principalId: string) {
 }
 
 /**
- * Acquires a principal's lock exclusively: waits for concurrent inserts for the principal, about a second at most;
- * later inserts see the change. A later statement locks the row.
+ * Acquires a principal's lock exclusively: waits for concurrent inserts for the principal, for about a second at most;
+ * later inserts see the change. The row itself is locked by a later statement.
  */
 export function takePrincipalLock(principalId: string) {
   return sql`select take_principal_lock(${principalId})`;
@@ -78,7 +78,7 @@ export function updateDisabled(principalId: string, byAdmin: boolean) {
 export type LockedPerson = Pick<PrincipalRow, 'status'> &
   Pick<RowOf<Tables['principals']>, 'disabled_by_admin'>;
 
-/** The principal's memberships don't matter: a directory manages the person in all tenants. */
+/** Locks a principal whatever its memberships, because a directory manages the person in all tenants. */
 export function lockPrincipalAnywhere(principalId: string) {
   return sql<LockedPerson>`
     with entered as materialized (select enter_principal(${principalId}))
@@ -88,7 +88,7 @@ export function lockPrincipalAnywhere(principalId: string) {
 
 /**
  * Enables a paused or disabled principal. Uses the time of the statement: the transaction may have begun before the
- * disable that it waited for, and sessions created in between would be valid again.
+ * disable that it waited for; with its time, sessions created in between would be valid again.
  */
 export function updateEnabled(principalId: string) {
   return sql<{ at: string }>`
@@ -111,7 +111,7 @@ export function findDirectoryUsers(principalId: string) {
 
 /**
  * Marks a principal's SCIM users as inactive. Call it with the principal locked: every writer of a user locks the
- * principal first, so no other transaction has locked these rows.
+ * principal first, so no other transaction can have locked these rows.
  */
 export function updateUsersSuspended(principalId: string) {
   return sql`

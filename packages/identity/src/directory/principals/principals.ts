@@ -118,7 +118,8 @@ export async function lockPersonAlone(db: Db, principalId: string): Promise<Lock
 }
 
 /**
- * Disables a principal that was created in this transaction. It was never visible as active, so no event is written.
+ * Disables a principal that was created in this transaction. No event is written, because the principal was never
+ * visible as active.
  */
 export async function disableNew(db: Db, principalId: string): Promise<void> {
   await db.run(updateDisabled(principalId, false));
@@ -148,7 +149,7 @@ export interface DisableOrder {
   tenantId: string;
   principalId: string;
   reason: string;
-  /** The key of the directory source that disables it, if it isn't the admin. */
+  /** The key of the directory source that disables the principal; absent if the admin does. */
   provisioningSource?: string;
 }
 

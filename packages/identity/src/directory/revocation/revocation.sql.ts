@@ -16,7 +16,7 @@ export function updateRevokedToken(order: { tenantId: string; credentialId: stri
     returning id, tenant_id, principal_id, public_prefix, kind, audiences`;
 }
 
-/** A principal's tokens that are not revoked, including expired ones. */
+/** The number of a principal's tokens that are not revoked, including expired ones. */
 export function countTokens(principalId: string) {
   return sql<{ generation: number; count: number }>`
     select p.token_generation as generation, (

@@ -35,7 +35,7 @@ export function findTenants(filter: TenantFilter, page: CreatedPage) {
     limit ${page.limit + 1}`;
 }
 
-/** Waits for other changes to the tenant; inserts of rows that only refer to it don't wait. */
+/** Locks a tenant. Waits for other changes to it; inserts of rows that only refer to the tenant don't wait. */
 export function lockTenant(tenantId: string) {
   return sql<TenantRow>`
     select id, slug, name, status, created_at from tenants where id = ${tenantId} for no key update`;

@@ -132,8 +132,8 @@ describe('POST /tokens/exchange', () => {
       { audience: 'unknown' },
     );
     assert.deepEqual([wrong.status, wrong.body], [401, { detail: 'invalid_client' }]);
-    // A valid exchange waits until the row of the exchange before it is written; the refused exchange didn't wait for
-    // its own row.
+    // A valid exchange waits until the row of the previous exchange is written; the refused one didn't wait for its
+    // own.
     await made(exchange(client));
     const [denied] = (await auditOf(identity, client.tenantId)).slice(-2);
     assert.deepEqual(

@@ -27,7 +27,10 @@ export function createClientLookup(db: Db, settings: Settings, signingKeys: Sign
   );
 }
 
-/** Looks up tokens on the caller's own connection: a command in a transaction must not wait for a second one. */
+/**
+ * Looks up tokens on the caller's own connection: a command in a transaction must not have to wait for a second
+ * connection.
+ */
 export async function lookUpTokens(
   db: Db,
   settings: Settings,

@@ -4,8 +4,8 @@ import { SharedStatement } from '../shared-statement.ts';
 import { insertLedgerEntries, type LedgerEntry } from './exchanges.sql.ts';
 
 /**
- * Writes the audit rows of exchanges that happen at the same time in one insert, which each exchange awaits: the rows
- * are durable, and many need only one round trip.
+ * Writes the audit rows of simultaneous exchanges in one insert, which each of these exchanges awaits: the rows are
+ * durable, but many of them need only one round trip.
  */
 export class ExchangeLedger {
   readonly #inserts: SharedStatement<LedgerEntry, void>;

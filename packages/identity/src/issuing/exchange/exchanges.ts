@@ -23,11 +23,11 @@ import {
 
 /**
  * Every exchange has the same steps: parse the credential, look it up, check it, determine the audience and the scopes,
- * then sign and write the audit row concurrently. Without a signing key, nothing is looked up or recorded.
+ * and finally sign the token while the audit row is written. Without a signing key, nothing is looked up or recorded.
  */
 
 /**
- * Exchanges a platform access token for an access token of one audience (see docs/reference/tokens.md#exchange).
+ * Exchanges a platform access token for an access token for one audience (see docs/reference/tokens.md#exchange).
  * @throws Refusal `invalid_token`, `audience_not_allowed`, `scope_not_allowed`, `rate_limited`, `unavailable`
  */
 export async function exchangePlatformAccessToken(
@@ -121,7 +121,7 @@ async function signAndRecord(
     principalId: row.principal_id,
     credentialId: row.id,
     clientId: row.client_id,
-    // Not null, because the audience has been found.
+    // Not null, because the audience was found.
     algorithm: row.signing_algorithm as SigningAlgorithm,
     nowSeconds: row.now_seconds,
     ...grant,

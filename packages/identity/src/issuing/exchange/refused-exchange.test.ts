@@ -25,8 +25,8 @@ const ask = ([path, body]: (typeof exchanges)[number]) =>
   identity.request('POST', `/api/v1/${path}`, { body });
 
 /**
- * Repeats the request while the queue is full: the signature of a failed exchange may still be in progress and takes
- * the queue's only place.
+ * Repeats the request while the queue is full, because the signature of a failed exchange may still be in progress and
+ * occupy the queue's only place.
  */
 async function askInTurn(exchange: (typeof exchanges)[number]) {
   let answer = await ask(exchange);

@@ -81,7 +81,7 @@ export async function resolveCredential<Row extends CredentialRow>(
 }
 
 /**
- * Refuses a credential that is no longer valid. The response is the same for every reason; the audit log has the
+ * Refuses a credential that is no longer valid. The response is the same for every reason; only the audit log has the
  * reason.
  */
 export async function refuseCredential(
@@ -139,7 +139,7 @@ function refuseUnproven(context: Context, presented: Presented, row: CredentialR
   if (row === undefined) return failInvalid(context, presented, `${reasonPrefix} ${kinds[kind].unknown}`);
   const entry = auditEntryOf(presented, row, 'denied', 'wrong_secret');
   if (kind === 'client') {
-    // Not awaited: the response must not take longer than that for an unknown client.
+    // Not awaited, because the response must not take longer than the response for an unknown client.
     context.ledger
       .record({ audit: auditDraft(context, entry) })
       .catch((error: unknown) => context.log.error({ err: error }, 'a refused client was not audited'));

@@ -14,8 +14,8 @@ export async function admitRevocation(context: Context, form: OauthTokenQuery): 
   requireForm(context);
   const client = findClient(context, form);
   if (client !== undefined) await authenticateClient(context, client);
-  // Recognized by its format alone: an access token expires by itself, or ends with the credential that it was
-  // exchanged for.
+  // Recognized by its format alone and refused: an access token expires by itself, or ends with the credential that it
+  // was exchanged for.
   if (/^[\w-]+\.[\w-]+\.[\w-]*$/.test(form.token)) fail('unsupported_token_type');
 }
 

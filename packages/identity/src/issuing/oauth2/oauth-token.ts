@@ -6,7 +6,7 @@ import {
 import { audienceLengthMax } from '../../service/fields.ts';
 import { clientIdLengthMax, clientSecretLengthMax } from '../exchange/exchange.ts';
 
-/** Enough for dozens of scopes of the maximum length, 120 characters. */
+/** Long enough for dozens of scopes of the maximum length, 120 characters. */
 const scopeLengthMax = 10_000;
 const addressLengthMax = 2000;
 /** The maximum length of a field with a few allowed values. */
@@ -77,7 +77,7 @@ export type OauthTokenQuery = z.infer<typeof OauthTokenQuery>;
 const seconds = z.int().describe('Seconds since 1970.').optional();
 
 /**
- * RFC 7662, section 2.2; an unknown token and one that the client may not see are inactive, without further details.
+ * RFC 7662, section 2.2. An unknown token, and one that the client may not see, are inactive, without further details.
  */
 export const OauthIntrospection = z
   .strictObject({

@@ -49,7 +49,7 @@ async function grantClientCredentials(context: Context, form: OauthTokenRequest)
   };
 }
 
-/** The subject token is the credential, so no client need authenticate; one that tries to must succeed. */
+/** The subject token is the credential, so a client need not authenticate; but if it tries to, it must succeed. */
 async function grantTokenExchange(context: Context, form: OauthTokenRequest): Promise<OauthToken> {
   const { subject_token: token, subject_token_type: type, requested_token_type: requested } = form;
   if (token === undefined || type !== accessTokenType)

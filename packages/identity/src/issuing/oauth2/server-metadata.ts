@@ -9,7 +9,7 @@ const secretMethods = ['client_secret_basic', 'client_secret_post'];
 export function describeServer({ issuer }: Pick<Settings, 'issuer'>): AuthorizationServerMetadata {
   return {
     issuer,
-    // Required, too, from clients that get a token by client credentials.
+    // RFC 8414 requires this member; clients that use only client credentials need it too.
     authorization_endpoint: `${issuer}/oauth2/authorize`,
     token_endpoint: `${issuer}/oauth2/token`,
     jwks_uri: `${issuer}/.well-known/jwks.json`,
@@ -25,7 +25,7 @@ export function describeServer({ issuer }: Pick<Settings, 'issuer'>): Authorizat
   };
 }
 
-/** Used by people who sign in through a browser that their client opened. */
+/** For people who sign in through a browser that their client opened. */
 export const noBrowserSignIn =
   'Baton does not offer sign-in by browser to clients yet. Give your client a platform access token instead: ' +
   'an administrator issues one (see "Platform access tokens" in the documentation), and the client sends it as ' +
@@ -34,9 +34,9 @@ export const noBrowserSignIn =
 const ownPaths = /^\/(api\/v1|scim|oauth2|\.well-known|docs|openapi\.json)(\/|$)/;
 
 /**
- * The path of a request, relative to the path of the issuer in case no proxy strips it. The addresses that identity
- * publishes start with the issuer and work with and without a proxy that strips its path. RFC 8414 puts the path of the
- * issuer at the end.
+ * The path of a request, relative to the path of the issuer if no proxy has stripped that. The addresses that identity
+ * publishes start with the issuer, and work both with and without a proxy that strips its path. RFC 8414 puts the path
+ * of the issuer at the end.
  */
 export function withoutIssuerPath(url: string, issuer: string): string {
   const path = new URL(issuer).pathname.replace(/\/+$/, '');

@@ -78,7 +78,7 @@ test('during a rotation no token fails at a consumer that caches the key documen
   }));
   const at: Record<number, () => Promise<unknown>> = {};
   for (const [index, { files, identity }] of machines.entries()) {
-    // The machines are not changed at the same moment: each is changed 30 seconds after the previous one.
+    // The machines are not changed at the same moment, but one every 30 seconds.
     at[70 + 30 * index] = async () => {
       await writeFile(files.next, keys[1] as string);
       await identity.service.reload();
@@ -88,7 +88,7 @@ test('during a rotation no token fails at a consumer that caches the key documen
       await identity.service.reload();
     };
   }
-  // The last key was removed 360 seconds after its last use.
+  // The last machine removes the key 360 seconds after the key's last use.
   at[550] = async () => {
     await endOverlap(0);
     for (const { identity } of machines) await identity.service.reload();
@@ -147,8 +147,8 @@ describe('the previous key', () => {
     );
     assert.notEqual(after.headers.get('etag'), during.headers.get('etag'));
 
-    // A process that starts now reads the key's expiry from the database, and one that continues to sign with the
-    // key restores it.
+    // A process that starts now reads the key's expiry from the database. Another one, which still signs with the key,
+    // publishes it again.
     const restarted = await store.another(files.settings);
     assert.deepEqual(await kidsOf(restarted), [later]);
     const { IAM_SIGNING_KEY_ID } = files.settings;
@@ -183,7 +183,8 @@ test('a use is noted every 30 seconds, and the time of the previous key is looke
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const identity = await store.another({ ...files.settings, IAM_TOKEN_TTL_SECONDS: '600' });
   const [kid, previous] = await kidsOf(identity);
-  // Uses its own connections: a timer that started before the clock was mocked can't be cleared afterwards.
+  // Uses this identity's connections, because a timer that started before the clock was mocked can't be cleared
+  // afterwards.
   await endOverlap(-5, identity);
   const neededSeconds = async () =>
     (

@@ -4,7 +4,7 @@ import type { JWTPayload } from 'jose';
 import { fail } from '../errors.ts';
 import type { SigningKey } from './signing-key.ts';
 
-/** With fewer signatures running or queued than this, a core could soon be idle. */
+/** If fewer signatures than this are running or queued, a core could soon be idle. */
 const signaturesAheadMin = availableParallelism() + 1;
 
 /**
@@ -25,7 +25,7 @@ export class Signatures {
     return this.#waiting;
   }
 
-  /** Resolves when a core could soon be idle; undefined if one could be idle now. */
+  /** Resolves when a core could soon be idle; undefined if that is already so. */
   whenFree(): Promise<void> | undefined {
     if (this.#waiting < signaturesAheadMin) return undefined;
     this.#free ??= Promise.withResolvers<void>();

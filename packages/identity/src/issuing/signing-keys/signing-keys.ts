@@ -58,9 +58,11 @@ interface KeyDocument {
 interface KeysInUse {
   readonly rings: KeyRings;
   readonly neededSeconds: number;
-  /** By algorithm: needed while an audience uses it, and until the last token has expired. RS256 is always in use. */
+  /**
+   * By algorithm: it is in use while an audience uses it, and until the last token has expired. RS256 is always in use.
+   */
   usedUntilMs: ReadonlyMap<SigningAlgorithm, number>;
-  /** By `kid`: needed until the last token of the key has expired. */
+  /** By `kid`: the key is needed until its last token has expired. */
   neededUntilMs: ReadonlyMap<string, number>;
 }
 
@@ -101,7 +103,7 @@ export class SigningKeys implements SigningAlgorithms {
       return;
     }
     refuseOtherName(this.#keys?.rings.get('RS256')?.next, ring.signing);
-    // The current signing key may become the previous one: its last use is now.
+    // The current signing key may become the previous one, in which case its last use is now.
     await this.noteUse();
     const neededSeconds = settings.IAM_TOKEN_TTL_SECONDS + overlapMarginSeconds;
     const uses = await this.#pool.rows(findAlgorithmUses(neededSeconds));
@@ -147,7 +149,7 @@ export class SigningKeys implements SigningAlgorithms {
     });
   }
 
-  /** Records that this process still signs with its keys, and reads whether other processes still use the rest. */
+  /** Records that this process still signs with its keys, and reads whether other processes still use the others. */
   async noteUse(): Promise<void> {
     const keys = this.#keys;
     if (keys === undefined) return;
@@ -157,7 +159,7 @@ export class SigningKeys implements SigningAlgorithms {
       .map((ring) => ring.signing)
       .filter(({ algorithm }) => isAhead(keys.usedUntilMs.get(algorithm)));
     const kids = rings.flatMap(keysOf).map(({ kid }) => kid);
-    // If a reload replaces the keys in the meantime, this updates the replaced ones, which has no effect.
+    // If a reload replaces the keys in the meantime, this updates the old object, which has no effect.
     keys.neededUntilMs = neededUntilOf(await this.#pool.rows(noteKeyUses(signing, keys.neededSeconds, kids)));
   }
 
@@ -226,7 +228,7 @@ export class SigningKeys implements SigningAlgorithms {
     return this.#built;
   }
 
-  /** Resolves when a core could soon be idle; undefined if one could be idle now. */
+  /** Resolves when a core could soon be idle; undefined if that is already so. */
   whenFree(): Promise<void> | undefined {
     return this.#signatures.whenFree();
   }
@@ -249,7 +251,7 @@ function isAhead(untilMs: number | undefined): boolean {
   return untilMs !== undefined && untilMs > performance.now();
 }
 
-/** When each algorithm stops being used, on the clock of `performance.now()`. */
+/** The time at which each algorithm stops being used, on the clock of `performance.now()`. */
 function endsOf(uses: readonly AlgorithmUse[]): Map<SigningAlgorithm, number> {
   const ends = new Map<SigningAlgorithm, number>([['RS256', Number.POSITIVE_INFINITY]]);
   for (const { algorithm, is_carried, needed_seconds } of uses)
@@ -266,7 +268,7 @@ function neededUntilOf(notes: readonly Pick<KeyNote, 'kid' | 'needed_seconds'>[]
   );
 }
 
-/** A key that was published as the next one must keep that name. */
+/** Refuses another name for a key that was published as the next one: it must keep its name. */
 function refuseOtherName(announced: PublishedKey | undefined, { kid, thumbprint }: SigningKey): void {
   if (announced?.thumbprint === thumbprint && announced.kid !== kid)
     throw new SigningKeyError(

@@ -46,8 +46,8 @@ export function findSources(tenantId: string) {
 }
 
 /**
- * Marks the sources that are stale and have not been marked yet, of one tenant or of all. A source that is locked is
- * skipped: its directory is writing now.
+ * Marks the sources of one tenant, or of all, that are stale and have not been marked yet. A locked source is skipped,
+ * because its directory is writing now.
  */
 export function updateStaleSources(tenantId: string | null, sourceId: string | null) {
   return sql<SourceRow>`
@@ -63,7 +63,7 @@ export function updateStaleSources(tenantId: string | null, sourceId: string | n
       stale_after_seconds, last_sync_at, true as is_stale`;
 }
 
-/** The next stale source, by id, that isn't recorded as such. */
+/** The next stale source, by id, that has not been marked yet. */
 export function findSilentSourceAfter(sourceId: string | null) {
   return sql<Pick<SourceRow, 'id'>>`
     select id from provisioning_sources
@@ -89,7 +89,9 @@ export function lockSource(tenantId: string, sourceId: string) {
     for no key update`;
 }
 
-/** A source that isn't stale under the new limit loses its mark, and is recorded again when it becomes stale. */
+/**
+ * If a source isn't stale under the new limit, its mark is removed, so that it is recorded again when it becomes stale.
+ */
 export function updateSource(source: Pick<StoredSource, 'id' | 'tenant_id'>, choices: SourceChoices) {
   return sql`
     update provisioning_sources set stale_after_seconds = ${choices.stale_after_seconds},
@@ -101,7 +103,7 @@ export function updateSource(source: Pick<StoredSource, 'id' | 'tenant_id'>, cho
     where id = ${source.id} and tenant_id = ${source.tenant_id}`;
 }
 
-/** Removes the mark too: a source that is enabled again and still stale is recorded again. */
+/** Removes the mark too, so that a source that is enabled again and still stale is recorded again. */
 export function updateSourceStatus(
   source: Pick<StoredSource, 'id' | 'tenant_id'>,
   status: StoredSource['status'],

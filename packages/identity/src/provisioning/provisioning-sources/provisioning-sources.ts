@@ -66,7 +66,7 @@ export async function createProvisioningSource(
   return provisioningSourceOf(source);
 }
 
-/** The sources of a tenant. Those that have become stale since the last check are recorded. */
+/** Lists the sources of a tenant. Sources that have become stale since the last check are recorded first. */
 export async function listProvisioningSources(
   context: Context,
   tenantId: string,

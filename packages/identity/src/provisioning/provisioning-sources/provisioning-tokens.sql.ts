@@ -37,7 +37,7 @@ export function findProvisioningTokens(sourceId: string) {
     from provisioning_tokens where provisioning_source_id = ${sourceId} order by created_at, id`;
 }
 
-/** Neither revoked nor expired. */
+/** Counts the tokens that are neither revoked nor expired. */
 export function countLiveTokens(sourceId: string) {
   return sql<{ count: number }>`
     select count(*) as count from provisioning_tokens

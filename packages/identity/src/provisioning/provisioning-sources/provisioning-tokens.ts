@@ -93,7 +93,7 @@ export async function listProvisioningTokens(
   return rows.map(provisioningTokenOf);
 }
 
-/** Revokes a token; revoking it again changes nothing. @throws Refusal `credential_not_found` */
+/** Revokes a token. Revoking it again changes nothing. @throws Refusal `credential_not_found` */
 export async function revokeProvisioningToken(
   context: Context,
   tenantId: string,

@@ -17,7 +17,7 @@ const namedMax = 10;
 /**
  * Searches every minute for sources that have become stale (see docs/reference/scim.md#sources). Any number of
  * processes may do so: each stale period is recorded once.
- * @returns a function that stops it, after the run in progress
+ * @returns a function that stops the search, after the run in progress
  */
 export function startStalenessSweep(
   pool: Pool,
@@ -66,7 +66,10 @@ async function recordInTransaction(
   });
 }
 
-/** The database rejected one of the sources: each is tried once, and only the rejected ones remain unrecorded. */
+/**
+ * If the database rejects one of the sources, each is tried on its own, so that only the rejected ones remain
+ * unrecorded.
+ */
 async function recordOneByOne(pool: Pool, auditKey: AuditKey | undefined): Promise<void> {
   const refused: string[] = [];
   let cause: unknown;

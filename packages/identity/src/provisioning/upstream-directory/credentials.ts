@@ -3,7 +3,7 @@ import { SettingError } from '@baton/kernel/process/config';
 import type { Settings } from '../settings.ts';
 
 /**
- * The authentication at the directory of one source: as a client of its realm, or with a token that is renewed
+ * How Baton authenticates at the directory of one source: as a client of its realm, or with a token that is renewed
  * elsewhere.
  */
 export type UpstreamCredentials = {

@@ -18,7 +18,7 @@ export class UpstreamError extends Error {
   }
 }
 
-/** Failures of requests that were never sent. */
+/** Failures of requests that were not sent. */
 const unsent: ReadonlySet<OutboundFailure> = new Set([
   'bad_address',
   'not_https',

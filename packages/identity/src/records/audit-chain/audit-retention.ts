@@ -16,7 +16,7 @@ import { auditedTenants } from './audited-tenants.ts';
 import { chainStart, isGenuineRemoval, linkHmac, recordsProblem, removalHmac } from './chain.ts';
 import { findContents, findLastRemoval, findSeal, findSealsAfter } from './seals.sql.ts';
 
-/** Removed in one transaction: 16 links seal up to 4,096 records. */
+/** The number of links whose records are removed in one transaction: 16 links seal up to 4,096 records. */
 const linksPerBatchMax = 16;
 const recordsPerBatchMax = 4096;
 const firstMs = 5000;
@@ -50,7 +50,7 @@ export async function removeOldAudits(removing: Removing): Promise<number> {
 }
 
 /**
- * Runs separately for each tenant, because a tenant whose records can't be removed must not prevent removal for the
+ * Runs separately for each tenant, so that a tenant whose records can't be removed doesn't prevent the removal for
  * others.
  */
 async function eachTenant(
@@ -144,7 +144,7 @@ async function removeLinks(
   const contents = await tx.rows(findContents(ranges));
   const broken = old.find((link, index) => {
     const content = contents[index];
-    // If a link was made with an earlier key, only its records can be checked.
+    // If a link was made with an earlier key, the link itself can't be checked, only its records.
     const isForged = link.key_id === key.id && linkHmac(key, link) !== link.hmac;
     return isForged || content === undefined || recordsProblem(link, content) !== undefined;
   });

@@ -7,7 +7,7 @@ import { makeTenant } from '../../testing/objects.ts';
 import { until } from '../../testing/waiting.ts';
 import { auditCommand, makeKey, tamper } from './testing/records.ts';
 
-/** Removed seals are detected, because the head of the chains is stored in a file next to the key. */
+/** The removal of seals is detected, because the head of the chains is stored in a file next to the key. */
 
 async function start(t: TestContext) {
   const { file } = await makeKey();

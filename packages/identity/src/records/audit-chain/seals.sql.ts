@@ -48,7 +48,7 @@ export function findSealedThrough() {
   return sql<{ last: number }>`select coalesce(max(last_sequence), 0) as last from audit_seals`;
 }
 
-/** The next records without a seal, in order; each tenant's records are split into ranges for single links. */
+/** The next unsealed records, in order; each tenant's records are split into ranges for single links. */
 export function findUnsealedRuns(after: number, through: number, recordsMax: number, recordsPerLink: number) {
   return sql<RunRow>`
     with batch as (
@@ -162,7 +162,7 @@ export function findLastRemoval(tenantId: string) {
     from audit_removals where tenant_id = ${tenantId} order by position desc limit 1`;
 }
 
-/** A tenant's records after the last link of its chain, and those below 1, a number that is never assigned. */
+/** A tenant's records after the last link of its chain, and those with a number below 1, which is never assigned. */
 export function findRecordsBehind(tenantId: string, sequence: number, unsealedMinutesMax: number) {
   return sql<BehindRow>`
     select count(*) filter (where not is_skipped) as unsealed,

@@ -44,11 +44,11 @@ export interface ChainReport {
   /** The last link; undefined if there is none. */
   readonly head: SavedHead | undefined;
   readonly problems: readonly ChainProblem[];
-  /** The number of problems beyond those listed. */
+  /** The number of problems that are not listed. */
   readonly more: number;
 }
 
-/** The stored part of a chain's last link, for a later comparison. */
+/** The part of a chain's last link that is stored for a later comparison. */
 export type SavedHead = Head & Place;
 /** By tenant. */
 export type Heads = Readonly<Record<string, SavedHead>>;
@@ -57,7 +57,7 @@ export type Keys = ReadonlyMap<string, AuditKey>;
 /** The number of links that are read at a time, with their records. */
 const linksPerPage = 32;
 const problemsMax = 100;
-/** Records are sealed within seconds, but identity may be restarting in the meantime. */
+/** Records are sealed within seconds, but allow for a restart of identity. */
 const unsealedMinutesMax = 15;
 
 /**
@@ -83,8 +83,8 @@ export async function* verifyChains(
 }
 
 /**
- * Verifies a chain. One with values that can't be read, such as the time `infinity`, is broken; the others are still
- * checked.
+ * Verifies a chain. If it contains values that can't be read, such as the time `infinity`, it is broken, and the other
+ * chains are still checked.
  */
 async function verifyReadable(
   pool: Pool,
@@ -95,7 +95,7 @@ async function verifyReadable(
   try {
     return await verifyChain(pool, keys, tenantId, saved);
   } catch (error) {
-    // The data can't be converted by PostgreSQL (22…, and 0A000 for `infinity`) or by JavaScript.
+    // PostgreSQL (22…, and 0A000 for `infinity`) or JavaScript can't convert the data.
     const isOfData = error instanceof RangeError || /^(22|0A000)/.test(sqlState(error) ?? '');
     if (!isOfData) throw error;
     const walk = new ChainWalk(keys, 0, 0);
@@ -160,7 +160,7 @@ async function findUnproven(tx: Db, keys: Keys): Promise<number> {
 /** Checks the records after the last link, one page at a time. */
 async function checkUnsealed(tx: Db, tenantId: string, walk: ChainWalk): Promise<void> {
   for (let after = walk.last?.last_sequence ?? 0; ; ) {
-    // One row more than requested is read.
+    // The statement reads one row more than the number given here.
     const range = {
       tenant_id: tenantId,
       after,
@@ -184,7 +184,7 @@ class ChainWalk {
   #records = 0;
   #removed = 0;
   last: SealRow | undefined;
-  /** False if the previous link was changed: the link after a changed one can't be compared with it. */
+  /** False if the previous link was changed: the link after it can't be compared with it. */
   #isLastGenuine = true;
 
   readonly #recordCheck: RecordCheck;

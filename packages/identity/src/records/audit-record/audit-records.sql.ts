@@ -36,7 +36,7 @@ export interface AuditSearch {
 
 const build = queryBuilder<Pick<Tables, 'audit_records'>>();
 
-/** These actions and types make up the majority of records; the indexes by action and by type leave them out (0003). */
+/** These actions and types are those of most records, so the indexes by action and by type leave them out (0003). */
 const commonActions = ['platform_access_tokens.exchange', 'tokens.exchange'];
 const commonTypes = ['platform_access_token', 'service_account'];
 
@@ -61,8 +61,9 @@ export function findAudits({ match, from, to, above, below, order, rowsMax }: Au
   const hasEnd = (order === 'asc' ? to : from) !== undefined;
   const isByTenant = tenantId !== undefined && !hasEnd && !hasOwnIndex(match);
   // The comparison as pairs makes PostgreSQL use the tenant's index. For a tenant with most of the records, the planner
-  // considers a search by the primary key cheap, which is wrong if they are all at the other end. A scan by pairs ends
-  // with the tenant's records, not at the second pair, so a search that ends earlier doesn't use it.
+  // considers a search by the primary key cheap, which is wrong if the records are all at the other end. A scan by
+  // pairs stops at the end of the tenant's records, not at the second pair, so it isn't used for a search with an upper
+  // end.
   query = isByTenant
     ? query
         .where(({ eb, refTuple, tuple }) =>

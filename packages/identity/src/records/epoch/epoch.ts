@@ -15,7 +15,7 @@ export async function enterEpoch(db: Db): Promise<string | undefined> {
   try {
     return (await db.row(enterJournalEpoch))?.reason ?? undefined;
   } catch (error) {
-    // A database without the schema, or with an older one.
+    // The database has no schema yet, or an older one.
     if (sqlState(error) === undefinedFunction) return undefined;
     throw error;
   }

@@ -39,7 +39,7 @@ async function readPage(db: Db, query: EventQuery): Promise<Look> {
   const rows = await db.rows(findEventsAfter(query, settled, limit + 1));
   const { floor = 0, newest = null } = rows[0] ?? {};
   if (after < floor) fail('journal_truncated', {}, { headers: { 'journal-floor': String(floor) } });
-  // A row that only contains the floor is not an event.
+  // A row without a sequence contains only the floor and is not an event.
   const found = rows.flatMap((row) => (row.sequence === null ? [] : eventOf(row)));
   const items = found.slice(0, limit);
   const last = items.at(-1);

@@ -10,7 +10,7 @@ import {
   updateFloor,
 } from './journal-retention.sql.ts';
 
-/** Removed in one transaction of a few milliseconds. Readers don't wait for it. */
+/** The number of events that are removed in one transaction of a few milliseconds, for which readers don't wait. */
 const eventsPerBatchMax = 1000;
 const intervalMs = 600_000;
 

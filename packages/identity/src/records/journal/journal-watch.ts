@@ -5,7 +5,7 @@ import { type EventMark, findMarksAfter, findSettledSequence } from './journal.s
 /**
  * The interval between polls of the journal while a reader waits. NOTIFY would be quicker, but a commit with it takes a
  * lock over the whole cluster, and listening needs a separate connection that no pooler shares. Four small statements
- * per second for all readers of a process cost less than either.
+ * per second, for all readers of a process together, cost less.
  */
 const lookEveryMs = 250;
 /** Readers beyond this number get an immediate response. */
@@ -62,7 +62,7 @@ export class JournalWatch {
     });
   }
 
-  /** Wakes every waiting reader, so that it responds. */
+  /** Wakes every waiting reader, so that it responds before the service stops. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#wakeAll(false);
@@ -72,7 +72,7 @@ export class JournalWatch {
   async #look(): Promise<void> {
     while (this.#readers.size > 0) {
       await sleep(lookEveryMs);
-      // On an error, every reader reads for itself, and returns the error that it gets.
+      // On an error, every reader wakes up and reads for itself, and so returns its own error.
       await this.#wakeReadersWithEvents().catch(() => this.#wakeAll(true));
     }
     this.#looking = undefined;

@@ -46,8 +46,8 @@ export function findSettledSequence() {
 }
 
 /**
- * The next event, if any, with the sequences of the last removed event and of the newest readable one. A reader never
- * gets a number that has no event: after a restore, that number would seem to belong to another history.
+ * The sequence of the next event, if any, of the last removed event and of the newest readable one. A reader never gets
+ * a number that has no event: after a restore, that number would seem to belong to another history.
  */
 export type FoundRow = (EventRow | { sequence: null }) & { floor: number; newest: number | null };
 

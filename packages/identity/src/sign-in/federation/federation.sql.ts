@@ -15,9 +15,7 @@ export interface GrantBasisRow {
   now_seconds: number;
 }
 
-/**
- * Only membership in an active `local` group entitles to a privileged scope, regardless of the membership's source.
- */
+/** A privileged scope requires membership in an active `local` group; the source of the membership doesn't matter. */
 export function findGrantBasis(wanted: {
   tenantId: string;
   principalId: string;
@@ -46,7 +44,7 @@ export function insertFederatedContext(context: {
   issuer: string;
   acr: string | null;
   amr: readonly string[];
-  /** Stored as now if it is null or in the future. */
+  /** The current time is stored if this is null or in the future. */
   authTime: string | null;
 }) {
   return sql<{ auth_time: string }>`

@@ -38,8 +38,8 @@ type Denial = 'human_principal_required' | 'audience_not_allowed' | 'scope_not_a
 const attemptsMax = 3;
 
 /**
- * The maximum number of concurrent sign-ins of one person and provider in this process. They wait for each other's
- * locks anyway; any beyond this number wait in a queue, without a connection.
+ * The maximum number of concurrent sign-ins of one person at one provider in this process. Such sign-ins wait for each
+ * other's locks anyway, so any beyond this number wait in a queue, where they hold no connection.
  */
 const signInsOfPerson = new ConcurrencyLimit('sign-ins of the person', {
   runningMax: 2,
@@ -130,7 +130,7 @@ async function grant(
     session: { id: sessionId, scopeCeiling: answer.ceiling },
     ...(isHuman && { authTime, acr: identity.acr }),
   });
-  // If the transaction fails, this promise is never awaited: its rejection must not end the process as unhandled.
+  // If the transaction fails, nothing awaits this promise; its rejection must not end the process as an unhandled one.
   signing.catch(() => undefined);
   const used = answer.used.map((scope) => ` privileged:${scope}@group:${privileged.get(scope)}`).join('');
   const reason = `audience:${audience} session:${sessionId}${used}${staleMark(signIn)}`;

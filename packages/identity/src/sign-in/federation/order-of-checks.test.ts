@@ -8,7 +8,7 @@ import { makeRealm, newSubject, startFederation } from './testing/sign-in.ts';
 import { makePair, nowSeconds, type Upstream } from './testing/upstream.ts';
 
 /**
- * The order of checks of a sign-in: docs/reference/providers.md#verification and
+ * Tests the order of checks of a sign-in: docs/reference/providers.md#verification and
  * docs/reference/providers.md#exchange-an-upstream-token.
  */
 

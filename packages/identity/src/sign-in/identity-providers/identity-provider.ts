@@ -56,7 +56,7 @@ const GroupMappings = textsByName(
   10_000,
 );
 
-/** Clients of the provider, deduplicated and sorted. */
+/** Client ids of the provider, deduplicated and sorted. */
 const AuthorizedParties = z.array(characters(1, 200)).max(50).transform(sortedSet);
 
 const requiredClaimsMax = 20;

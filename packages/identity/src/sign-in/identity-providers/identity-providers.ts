@@ -79,8 +79,8 @@ export async function requireOpenProvider(db: Db, tenantId: string, key: string)
 }
 
 /**
- * Changes the requirements for tokens from the next sign-in on; a person's memberships are updated at that sign-in,
- * too.
+ * Changes the requirements for tokens. They apply from the next sign-in on, which also updates the person's
+ * memberships.
  * @throws Refusal `identity_provider_not_found`; `population_managed_by_directory` for `read_only` while a SCIM source
  * provisions the people of this provider
  */
@@ -141,7 +141,7 @@ function record(context: Context, { id, tenant_id, key }: ProviderRow, action: A
 function parseIssuer(issuer: string): string {
   const stripped = issuer.replace(/\/+$/, '');
   const isIssuer = /^https?:\/\/[^/?#@\s\\]+(\/[^?#\s\\]*)?$/.test(stripped) && URL.canParse(stripped);
-  // The URL contains only ASCII; with other characters, issuer and subject could be too long for their index.
+  // Only ASCII is accepted in the URL; with other characters, issuer and subject could be too long for their index.
   if (!isIssuer || !/^[!-~]+$/.test(stripped)) fail('invalid_issuer');
   return stripped;
 }

@@ -24,7 +24,7 @@ export class KeyDocumentError extends Error {
 
 const keysMax = 100;
 const modulusBitsMin = 2048;
-/** Larger keys would make verification too expensive, and are not used in practice. */
+/** Larger keys are not used in practice and would make verification too expensive. */
 const modulusBitsMax = 16_384;
 const exponentMax = 2n ** 32n;
 
@@ -35,7 +35,7 @@ const keyTypes: ReadonlyMap<string, string> = new Map([
   ['ES384', 'secp384r1'],
   ['ES512', 'secp521r1'],
   ['EdDSA', 'ed25519'],
-  // RFC 9864: the same algorithm, under the name of its curve.
+  // The same algorithm under the name of its curve (RFC 9864).
   ['Ed25519', 'ed25519'],
 ]);
 
@@ -44,9 +44,8 @@ export function isAcceptedAlgorithm(alg: unknown): alg is string {
 }
 
 /**
- * The key that a token is verified with: the one with the token's `kid`. A provider with one key often omits the `kid`.
- * In that case it is the only key of the set that matches the algorithm, provided that the token has no `kid` or that
- * no key has one.
+ * The key that a token is verified with: the one with the token's `kid`. A provider with one key often omits the `kid`:
+ * if the token has none, or no key has one, it is the only key of the set that matches the algorithm.
  */
 export function selectKey(keys: KeySet, kid: string | undefined, alg: string): UpstreamKey | undefined {
   if (kid !== undefined && keys.size > 0) return keys.get(kid);
@@ -54,7 +53,7 @@ export function selectKey(keys: KeySet, kid: string | undefined, alg: string): U
   return fitting.length === 1 ? fitting[0] : undefined;
 }
 
-/** Whether the provider has published the key for this algorithm. */
+/** Whether the key may be used with this algorithm. */
 export function isFor({ alg: only }: UpstreamKey, alg: string): boolean {
   const isEdwards = (name: string) => keyTypes.get(name) === 'ed25519';
   return only === undefined || only === alg || (isEdwards(only) && isEdwards(alg));

@@ -4,10 +4,10 @@ import { fail } from '../errors.ts';
 import { type KeySet, parseKeySet } from './key-set.ts';
 import { ProviderFaults } from './provider-faults.ts';
 
-/** The address of a provider's keys, and their maximum cache time. */
+/** The address of a provider's keys, and how long they may be cached. */
 export interface KeySource {
   readonly id: string;
-  /** The provider's key in Baton, for the log. */
+  /** The provider's key (its name) in Baton, for the log. */
   readonly key: string;
   readonly issuer: string;
   readonly registered_issuer: string;
@@ -29,7 +29,7 @@ interface Entry {
   keys: KeySet | undefined;
   /** When the fetch that returned these keys started. */
   readAtMs: number;
-  /** The running fetch, which all callers share. */
+  /** The fetch in progress, which all callers share. */
   fetching: Promise<KeySet> | undefined;
   /**
    * The time before which no new fetch is attempted. The pause is as long as the failed fetch took, so a timeout does
@@ -47,7 +47,10 @@ const forcedIntervalMs = 10_000;
 /** After this part of the cache TTL, keys are fetched again in the background, so that no request waits for it. */
 const refreshAheadPart = 0.8;
 const retryAfterSeconds = 5;
-/** After this time a failure is no longer reported: the keys of an unused provider are not fetched. */
+/**
+ * After this time a failure is no longer reported: the keys of an unused provider are not fetched, so the failure would
+ * never end.
+ */
 const failingMs = 15 * 60_000;
 
 /** These faults indicate a wrong setting, here or at the provider, or an attack. */
@@ -59,10 +62,7 @@ const faultCodes: ReadonlySet<string> = new Set([
   'missing_subject_claim',
 ]);
 
-/**
- * The totals of all providers. They don't identify a provider, so that the metrics may be published without
- * authentication.
- */
+/** Totals over all providers. They identify no provider, so the metrics may be published without authentication. */
 export interface ProviderKeysHealth {
   readonly kept: number;
   readonly failing: number;

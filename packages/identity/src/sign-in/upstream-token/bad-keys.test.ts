@@ -248,7 +248,8 @@ test('a provider that redirects, compresses, answers slowly or without end is un
     answer = listener;
     const startedMs = performance.now();
     await assertRefused(identity, realm, 'identity_provider_unavailable', 503, { [name]: signedBy(good) });
-    // The read times out after five seconds, and the second route must not wait again, which would take ten.
+    // The request for the keys times out after five seconds. The second route must not wait for them again, or both
+    // would take ten.
     assertTookLess(startedMs, 9500, name);
     assert.ok(!asked.includes('/moved'));
   }

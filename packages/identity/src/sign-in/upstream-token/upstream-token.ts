@@ -18,7 +18,7 @@ export interface UpstreamIdentity {
   readonly amr: readonly string[];
   /** RFC 3339, as in the token: it may be in the future. */
   readonly authTime: string | null;
-  /** Undefined when the token has no such claim: memberships remain. An empty list removes them. */
+  /** Undefined when the token has no such claim, in which case memberships remain. An empty list removes them. */
   readonly groups: readonly string[] | undefined;
 }
 
@@ -59,13 +59,14 @@ function parseHeader(token: string): Json {
   const [head = '', body = '', ...rest] = token.split('.');
   if (rest.length !== 1 || !isBase64Url(head) || !isBase64Url(body)) malformed('upstream token malformed');
   const header = parseObject(Buffer.from(head, 'base64url')) ?? malformed('upstream header malformed');
-  // These are extensions that a verifier must understand; none is implemented.
+  // A verifier must understand the extensions that these parameters announce, and none is implemented here.
   if (Object.hasOwn(header, 'crit') || Object.hasOwn(header, 'b64')) malformed('upstream header critical');
   return header;
 }
 
 /**
- * Accepts only the canonical base64url encoding of the bytes; otherwise one token could be written as several strings.
+ * Accepts only the canonical base64url encoding of the bytes, because otherwise one token could be written as several
+ * strings.
  */
 function isBase64Url(text: string): boolean {
   return /^[A-Za-z0-9_-]*$/.test(text) && Buffer.from(text, 'base64url').toString('base64url') === text;
@@ -93,7 +94,7 @@ function kidOf({ kid }: Json): string | undefined {
 
 /**
  * Verifies with the key that has the token's `kid`, or with the only key that matches. The provider may have replaced
- * it: keys are fetched again for an unknown `kid`, and for an invalid signature if the key has no `kid`.
+ * its keys, so they are fetched again for an unknown `kid`, and for an invalid signature if the key has no `kid`.
  */
 async function verifiedPayload(
   token: string,
@@ -199,7 +200,7 @@ function identityOf(payload: Json, provider: OpenProvider): UpstreamIdentity {
   return identity;
 }
 
-/** A name that is unusable or invisible is ignored: it must not prevent the sign-in. */
+/** A name that is unusable or invisible is ignored, because it must not prevent the sign-in. */
 function displayNameOf(claim: unknown): string | undefined {
   if (typeof claim !== 'string') return undefined;
   const name = claim
@@ -230,7 +231,8 @@ function refuseWeakSignIn({ acr, amr }: UpstreamIdentity, provider: OpenProvider
 }
 
 /**
- * All tokens of a shared issuer are genuine; only their claims distinguish our tokens from those of other customers.
+ * Refuses a token of a shared issuer that is not ours: all tokens of such an issuer are genuine, and only their claims
+ * distinguish our tokens from those of its other customers.
  */
 function refuseOtherClaims(payload: Json, { required_claims: required }: OpenProvider): void {
   for (const [name, allowed] of Object.entries(required)) {

@@ -51,7 +51,7 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
     },
     speak() {
       isSilent = false;
-      // The server detects by its own keepalive that these clients have vanished.
+      // The server has to detect by its own keepalive that these clients have vanished.
       for (const pair of pairs) if (pair.isSilent) pair.outgoing.destroy();
     },
   };

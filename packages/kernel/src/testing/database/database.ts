@@ -66,7 +66,8 @@ async function templateOf(cluster: string, migrationsDirectory: string): Promise
     await admin.query(`select pg_advisory_lock(hashtext($1))`, [template]);
     const { rowCount } = await admin.query('select 1 from pg_database where datname = $1', [template]);
     if (rowCount === 1) return;
-    // Renamed when it is complete, so that a killed process leaves no incomplete template.
+    // The template gets its final name only when it is complete, so that a killed process leaves no incomplete
+    // template.
     const draft = `${template}_${process.pid}`;
     await admin.query(`drop database if exists ${draft} with (force)`);
     await admin.query(`create database ${draft}`);

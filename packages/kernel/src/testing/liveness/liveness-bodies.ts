@@ -18,7 +18,7 @@ type JsonSchema = Readonly<Record<string, unknown>>;
 
 interface Growth {
   readonly definitions: Readonly<Record<string, JsonSchema>>;
-  /** The share of the maximum length, so that a body fits into its limit. */
+  /** The share of each maximum length; less than 1 if the body would otherwise exceed its limit. */
   readonly share: number;
   readonly depth: number;
   /** The remaining size: the longest lists of the longest strings would not fit into memory. */
@@ -33,7 +33,7 @@ const freeDepth = 18;
 const queryCharactersMax = 6000;
 const shares = [0, 0.003, 0.01, 0.03, 0.06, 0.12, 0.25, 0.5, 1];
 const depthMax = 8;
-/** The number of unparsed bytes that each connection sends. */
+/** The number of bytes that each connection sends to an endpoint that doesn't parse its body. */
 const bytesSentMax = 4_194_304;
 
 /**
@@ -49,7 +49,8 @@ export function worstRequests(endpoint: Operation, sample: SampleRequest, bytesM
 function worstBodies(endpoint: Operation, sample: SampleRequest, bytesMax: number): Hostile[] {
   if (endpoint.form) return worstForms(bytesMax);
   if (endpoint.bytes) return [{ name: 'bytes', text: 'x'.repeat(Math.min(bytesMax, bytesSentMax)) }];
-  // The most expensive bodies to read. Grouped as one kind, because the same code reads the bodies of all endpoints.
+  // The most expensive bodies to read. They are grouped as one kind, because the same code reads the bodies of all
+  // endpoints.
   const raw = [
     filled('{"x":[', '1e22,', '1]}', bytesMax),
     filled('{"x":[', '9007199254740993,', '1]}', bytesMax),

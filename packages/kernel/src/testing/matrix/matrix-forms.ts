@@ -149,7 +149,10 @@ function freeQuery({ query }: Operation): string | undefined {
   return Object.keys(query).find((name) => query[name]?.safeParse('a\0b').success);
 }
 
-/** The endpoint's example with `text` added to a string whose content the schema leaves free; undefined without one. */
+/**
+ * The endpoint's example with `text` added to a string whose content the schema leaves free; undefined if there is no
+ * such string.
+ */
 export function withText(
   { body, example }: Operation,
   text: string,

@@ -5,7 +5,7 @@ import { CostExceeded, type Run } from './run.ts';
 import { bool, dyn, listOf, optionalOf, string, type Type } from './types.ts';
 import { ExpressionFault, isMap, Optional, type Value } from './values.ts';
 
-/** The macros of CEL: they bind a name for the expressions inside of them. */
+/** The macros of CEL, which bind a name for the expressions inside them. */
 
 type Macro = (receiver: Part, args: readonly Node[], scope: Scope, compile: Compile) => Part;
 
@@ -46,7 +46,7 @@ export function compileBind(args: readonly Node[], scope: Scope, compile: Compil
   });
 }
 
-/** The scope inside of a macro, and the slot of the value that it binds. */
+/** The scope inside a macro, and the slot of the value that the macro binds. */
 function bound(name: Node | undefined, type: Type, scope: Scope): { inner: Scope; slot: number } {
   if (name?.op !== 'id') return typeError('a macro binds a plain name');
   const slot = scope.slots;
@@ -73,7 +73,7 @@ function itemsOf(value: Value, run: Run): readonly Value[] {
 interface Loop {
   readonly items: (run: Run) => readonly Value[];
   readonly inner: Scope;
-  /** Gives the item its name. */
+  /** Binds the item to the macro's name. */
   readonly take: (run: Run, item: Value) => Value;
 }
 

@@ -24,7 +24,10 @@ export class ExpressionProblem extends Error {
   }
 }
 
-/** Expressions per parser, before it is replaced: a parser keeps the names of all functions that it has parsed. */
+/**
+ * The number of expressions after which a parser is replaced, because it keeps the names of all functions that it has
+ * parsed.
+ */
 const expressionsPerParser = 200;
 
 let parser: Environment | undefined;
@@ -40,7 +43,7 @@ function nextParser(): Environment {
 }
 
 /**
- * Creates a parser with a function of its own, so that it has its own table of functions, which is freed with it
+ * Creates a parser. It registers a function so that it gets its own table of functions, which is freed with the parser
  * (decision 0220).
  */
 function newParser(): Environment {
@@ -65,7 +68,7 @@ function parsed(text: string): Node {
   } catch (error) {
     if (error instanceof ParseError && error.code === 'limit_exceeded') throw tooComplex(error.summary);
     if (error instanceof ParseError) throw new ExpressionProblem('expression_syntax_error', located(error));
-    // Caused by thousands of consecutive signs, for example.
+    // The parser's stack overflowed, for example because of thousands of consecutive signs.
     if (error instanceof RangeError) throw tooComplex('is nested too deeply');
     throw error;
   }
@@ -91,7 +94,7 @@ const iterating: Readonly<Record<string, readonly number[]>> = {
   filter: [2],
 };
 
-/** Whether a call of a member iterates over a list. */
+/** Whether a member call iterates over a list. */
 export function isIterating(name: string, argumentsCount: number): boolean {
   return iterating[name]?.includes(argumentsCount) ?? false;
 }
@@ -102,7 +105,7 @@ interface Level {
   readonly macros: number;
 }
 
-/** Measures without recursion: 2,000 consecutive additions are a tree of depth 2,000. */
+/** Measures the tree without recursion, because 2,000 consecutive additions are a tree of depth 2,000. */
 function boundForm(root: Node): void {
   const waiting: Level[] = [{ node: root, depth: 1, macros: 0 }];
   for (let level = waiting.pop(); level !== undefined; level = waiting.pop()) {

@@ -87,7 +87,7 @@ const partsOfInstant: Readonly<Record<string, (wall: Date) => number>> = {
   getMilliseconds: (wall) => wall.getUTCMilliseconds(),
 };
 
-/** The cost of a zone: Intl resolves its name, and Temporal loads it. */
+/** The cost of using a time zone: Intl resolves its name, and Temporal loads it. */
 const zoneSteps = 20;
 
 function wallOf(run: Run, { ms }: Instant, zoneName: string): Date {
@@ -112,7 +112,9 @@ export const timeFunctions: readonly Overload[] = [
   ),
 ];
 
-/** Fifty years are 100 pieces of half a millisecond before the clock changes are cached. */
+/**
+ * Until the clock changes are cached, fifty years are computed in 100 pieces, each of which takes half a millisecond.
+ */
 const stepsPerPiece = 100;
 const calendarSteps = 20;
 

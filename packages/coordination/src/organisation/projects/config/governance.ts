@@ -38,7 +38,7 @@ function subsetOf(...known: readonly string[]): Field {
     meet: (one, other) => (one as string[]).filter((item) => (other as string[]).includes(item)),
   };
 }
-/** Duplicate items count once. */
+/** The maximum number of items; duplicates count once. */
 const subsetItemsMax = 100;
 
 /** null: unbounded. */

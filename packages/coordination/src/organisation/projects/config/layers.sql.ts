@@ -32,7 +32,7 @@ export function findLayers(
 export interface OwnRulesRow {
   id: string;
   governance: JsonObject;
-  /** The keys of its settings, from the active revision and the profile. */
+  /** The keys of the project's settings, from the active revision and the profile. */
   setting_keys: string[];
 }
 

@@ -24,8 +24,8 @@ function viewHashOf(spec: ViewSpec): string {
 }
 
 /**
- * Publishes the next version of a view, or its first one; a retired view becomes active again. The same content changes
- * nothing.
+ * Publishes the next version of a view, or its first one; a retired view becomes active again. Publishing the same
+ * content again changes nothing.
  * @param spec as returned by `checkView`
  * @throws Refusal `invalid_package` if the tenant has too many views
  */

@@ -35,7 +35,7 @@ function takesOperator(field: { type: FieldType; words?: unknown }, op: FilterOp
 /** A problem of a view. */
 export interface ViewProblem {
   readonly code: 'schema_violation' | 'unknown_field' | 'unknown_param' | 'data_type_mismatch';
-  /** A JSON pointer into its spec. */
+  /** A JSON pointer into the view's spec. */
   readonly path: string;
   readonly message: string;
 }
@@ -86,7 +86,7 @@ function* blockProblems(block: ViewBlock, at: string): Generator<ViewProblem> {
   );
   for (const [n, parameter] of params.entries())
     yield* defaultProblems(parameter, `${at}/params/${n}/default`);
-  // Its fields belong to the memory service, which no view can read yet.
+  // The fields of `knowledge` belong to the memory service, which no view can read yet.
   if (source === 'knowledge') return;
   const { fields } = sources[source];
   yield* shownProblems(block, fields, at);

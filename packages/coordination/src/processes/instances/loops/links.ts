@@ -46,7 +46,7 @@ export async function linksTo(context: Context, event: EventRow): Promise<number
   return Math.min((await findChain(context, causeOfEvent(event))) - 1, linksMax);
 }
 
-/** The number of links that led to an action of an instance that no event caused, but a timer or a call. */
+/** The number of links that led to an action of an instance that was caused by a timer or a call, not by an event. */
 export function linksOfStart({ links = 0, startedAt }: ProcessState, at: string): number {
   return Date.parse(at) - Date.parse(startedAt) <= linkSecondsMax * 1000 ? links : 0;
 }

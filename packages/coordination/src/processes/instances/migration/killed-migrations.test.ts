@@ -84,7 +84,7 @@ test('each instance migrates once, regardless of killed workers, and every input
   const [tasks] = await baton.pool.rows<{ n: number }>(sql`
     select count(*)::int as n from tasks where origin ->> 'kind' = 'process'`);
   assert.equal(tasks?.n, instances * 2);
-  // The version that opened the second task did so on behalf of its own agent.
+  // The second task was created by the agent of the version that opened it.
   const makers = await baton.pool.rows<{ n: string; by: string }>(sql`
       select distinct i.state -> 'data' ->> 'n' as n, t.created_by as by
       from process_instances i join tasks t on t.id = (i.state -> 'nodes' -> 'sign' ->> 'taskId')::uuid`);

@@ -30,9 +30,9 @@ interface Question {
   readonly key: string;
   /** The parsed and validated candidate. */
   readonly spec: ProcessSpec;
-  /** Versions whose instances would migrate to it. */
+  /** Versions whose instances would migrate to the candidate. */
   readonly versions: readonly number[];
-  /** The time, by `performance.now()`, after which no further instance is started. */
+  /** The time, as measured by `performance.now()`, after which no further instance is started. */
   readonly untilMs: number;
 }
 

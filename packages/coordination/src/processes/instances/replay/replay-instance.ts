@@ -37,7 +37,7 @@ export interface Divergence {
 
 export interface Replay {
   readonly divergences: Divergence[];
-  /** The first differences, up to the maximum. */
+  /** The number of all differences; `divergences` contains the first ones, up to the maximum. */
   divergencesTotal: number;
   status: ProcessState['status'];
 }
@@ -57,15 +57,15 @@ interface Version {
 export interface Candidate extends Version {
   /** The versions that an instance has had, by number, if it has had several. */
   readonly earlier: ReadonlyMap<number, Version>;
-  /** Whether its correlations are those of the instances' current definition. */
+  /** Whether the candidate's correlations are those of the instances' current definition. */
   readonly hasSameCorrelations: boolean;
 }
 
 /**
  * For a migrated instance, the candidate replaces the last version; earlier inputs are processed by the versions in use
- * at that time.
+ * at that time. Yields after each input.
  * @param divergencesMax the number of stored differences; all are counted
- * @returns undefined if the journal doesn't contain all inputs. It yields after each of them.
+ * @returns undefined if the journal doesn't contain all inputs
  * @throws errors that the definition didn't cause
  */
 export function* replayInstance(

@@ -75,7 +75,7 @@ export interface ReplayQuestion {
   readonly instanceIds?: readonly string[] | undefined;
   /** How many of the newest instances are replayed if no ids are given. */
   readonly limit: number;
-  /** The time, by `performance.now()`, after which no further instance is started. */
+  /** The time, as measured by `performance.now()`, after which no further instance is started. */
   readonly untilMs: number;
 }
 
@@ -138,7 +138,10 @@ type Reason = NonNullable<ReplayedInstance['reason']>;
 
 class TooSlow extends Error {}
 
-/** The members of inputs that contain version numbers, for the comparison. */
+/**
+ * The correlations and event handlers of a definition, as text for comparison: if they differ, recorded events are
+ * correlated again.
+ */
 const handlersTextOf = ({ correlate, onEvent }: ProcessSpec) => JSON.stringify([correlate, onEvent]);
 
 /** The versions that an instance has had, if it has had several. */

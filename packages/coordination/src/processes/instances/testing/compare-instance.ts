@@ -25,7 +25,7 @@ interface Line {
 
 /**
  * @returns its status, and the kinds of inputs that it has processed.
- * @throws AssertionError if the two differ, or an effect is duplicated or missing
+ * @throws AssertionError if the instance and the interpreter differ, or an effect is duplicated or missing
  */
 export async function compareWithInterpreter(
   db: Db,

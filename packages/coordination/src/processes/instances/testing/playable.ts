@@ -12,7 +12,9 @@ export interface World {
   readonly voters: readonly string[];
 }
 
-/** The real time is short: steps of ten minutes stay open throughout the test. */
+/**
+ * The short duration that replaces each duration of a definition; steps of ten minutes stay open throughout the test.
+ */
 const played: Record<string, string> = {
   PT1S: 'PT0.05S',
   PT5S: 'PT0.1S',

@@ -36,7 +36,7 @@ import {
  * See docs/reference/agents.md#secrets.
  */
 
-/** Concurrent writes: each may wait 5 s for the store, and polls 20 times a second until its path is free. */
+/** Limits concurrent writes: each may wait 5 s for the store, and polls 20 times a second until its path is free. */
 const waiting = { queuedMax: 64, waitMsMax: 10_000 };
 const ofTenant = new ConcurrencyLimit('writes of secrets of the tenant', { runningMax: 8, ...waiting });
 const ofProcess = new ConcurrencyLimit('writes of secrets', { runningMax: 32, ...waiting });
@@ -45,7 +45,7 @@ function inTurn<T>({ tenantId }: Context, write: () => Promise<T>): Promise<T> {
   return ofTenant.run(tenantId, () => ofProcess.run('', write));
 }
 
-/** Maximum number per agent; a spec lists at most 50. */
+/** The maximum number of secrets per agent; a spec lists at most 50. */
 const secretsMax = 100;
 
 export interface SecretOfAgent {

@@ -23,7 +23,7 @@ const forget = async () => {
   await deleteOldEvaluations(worker.tools).run();
   await deleteOldWorkKeys(worker.tools).run();
 };
-/** Moves all existing evaluations to a day beyond the retention period. */
+/** Makes all existing evaluations older, by default by a day more than the retention period. */
 async function age(days = 31): Promise<void> {
   const { pool } = baton;
   await pool.run(sql`

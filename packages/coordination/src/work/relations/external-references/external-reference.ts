@@ -36,7 +36,7 @@ export type ExternalReference = z.infer<typeof ExternalReference>;
 
 export const ExternalReferencePage = pageOf(ExternalReference);
 
-/** Its limits have codes of their own. */
+/** A schema limit above the fields' own limits, because exceeding those has its own error codes. */
 const word = z.string().max(queryWordCharactersMax);
 
 export const ExternalReferenceRequest = z

@@ -224,7 +224,7 @@ export async function listExternalReferences(
     return listPage(db, findReferencesOf(tenantId, entity.id, page), externalReferenceOf);
   }
   if (!isGiven(byName) || !isAbsent(byEntity)) fail('invalid_external_lookup');
-  // Built first, because it refuses a cursor from another list, even though a name has only one page.
+  // Built only to validate the cursor: a name has a single page, but a cursor from another list must be refused.
   findReferencesOf(tenantId, tenantId, page);
   const row = await db.row(findReferenceByName(tenantId, keyOf(query as ExternalName)));
   const isReadable =

@@ -12,10 +12,10 @@ export type Addressee =
   | { readonly principalId: string }
   | { readonly agentKey: string }
   | { readonly roleId: string }
-  /** Nobody can act, because the step names a principal that doesn't exist. */
+  /** Nobody can act if the step names a principal that doesn't exist. */
   | Record<string, never>;
 
-/** The columns of a task that show whether it has an addressee. */
+/** The columns of a task that are needed to find out whether it has an addressee. */
 export interface AddressedTask {
   readonly id: string;
   readonly is_addressed: boolean;
@@ -37,7 +37,7 @@ export async function addressTask(
 }
 
 /**
- * Refuses every caller except the addressee; a task without one is open to all.
+ * Refuses every caller except the addressee; a task without an addressee is open to all.
  * @throws Refusal `not_eligible` {taskId, addressee}
  */
 export async function requireAddressee(context: Context, task: AddressedTask): Promise<void> {
@@ -65,12 +65,12 @@ export async function findForeignAddressees(
   const { db, tenantId, caller } = context;
   if (taskIds.length === 0) return new Map();
   const rows = await db.rows(findAddressedToOthers(tenantId, taskIds, caller.principalId));
-  // The decision point is queried for this right only if the answer matters.
+  // Checked last, so that the decision point is queried for this right only if it matters.
   if (rows.length === 0 || mayOperate(context)) return new Map();
   return new Map(rows.map((row) => [row.task_id, namedOf(row)]));
 }
 
-/** Whether the caller may act for the addressee. Agents never may, regardless of their permissions. */
+/** Whether the caller may act in place of the addressee. Agents never may, whatever their permissions. */
 function mayOperate({ caller }: Context): boolean {
   return caller.kind === 'human' && holds(caller.permissions, 'processes.operate');
 }

@@ -10,7 +10,7 @@ export type ScimSourceRow = Pick<
   Source,
   'key' | 'tenant_id' | 'upstream_mode' | 'upstream_base_url' | 'upstream_realm'
 > & {
-  /** Null for a service account that has no active SCIM source; the other columns of the source are then also null. */
+  /** Null for a service account without an active SCIM source; the other columns of the source are then null too. */
   source_id: Source['id'] | null;
   provider_id: Provider['id'];
   provider_issuer: Provider['issuer'];

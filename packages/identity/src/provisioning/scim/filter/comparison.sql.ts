@@ -44,7 +44,7 @@ export function comparisonCondition(
   filter: LeafFilter,
   values: SqlValues,
 ): string {
-  // An empty string is not a value; only strings can be empty.
+  // Only strings can be empty, and an empty string doesn't count as a value.
   if (filter.kind === 'present')
     return mayBeEmpty(attribute, expression) ? `(${expression} <> '')` : `(${expression} is not null)`;
   const { operator, value } = filter;

@@ -152,7 +152,9 @@ before(async () => {
 });
 after(() => identity.close());
 
-/** A response contains `groups` even if it is empty; a filter treats it as absent in that case. */
+/**
+ * Removes an empty `groups`: a response contains the list even if it is empty, but a filter then treats it as absent.
+ */
 function withoutEmptyGroups(user: Resource): Resource {
   return user['groups'].length === 0 ? { ...user, groups: undefined } : user;
 }
@@ -231,7 +233,7 @@ test('40,000 generated filters find what a naive evaluator finds', async () => {
       })
       .filter(({ found: ids, wanted }) => JSON.stringify(ids) !== JSON.stringify(wanted))
       .toSorted((left, right) => left.text.length - right.text.length);
-    // Reports the shortest filter: a hundred filters usually include a short one with the same fault.
+    // Reports only the shortest filter: among a hundred there is usually a short one with the same fault.
     assert.deepEqual(wrong[0], undefined, `IAM_TEST_SCIM_SEED=${seed} ${JSON.stringify(wrong[0])}`);
   });
 });

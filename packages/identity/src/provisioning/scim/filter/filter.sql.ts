@@ -28,7 +28,9 @@ export function filterCondition(scope: Scope, filter: Filter): string {
   return compile(scope, filter, true);
 }
 
-/** @param mayNarrow false below `not`, where a search would exclude users who meet the condition */
+/**
+ * @param mayNarrow false below `not`, where a search would exclude users who meet the condition
+ */
 function compile(scope: Scope, filter: Filter, mayNarrow: boolean): string {
   if (filter.kind === 'and' || filter.kind === 'or')
     return `(${filter.of.map((part) => compile(scope, part, mayNarrow)).join(` ${filter.kind} `)})`;

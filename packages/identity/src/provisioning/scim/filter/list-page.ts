@@ -85,7 +85,7 @@ export async function listPage<Row>(
   return runSearch(source.sourceId, filter, async () => {
     const rows = order.count === 0 ? [] : await db.rows(pageStatement);
     const found = rows[0]?.found ?? 0;
-    // A page that is not full is the last one, so its position gives the total.
+    // A page that is not full is the last one, so the total follows from its position.
     const isLast = found > 0 ? found < order.count : order.startIndex === 1 && order.count > 0;
     const total = isLast ? order.startIndex - 1 + found : ((await db.row(list.total()))?.total ?? 0);
     return scimListReply(total, order.startIndex, await view(rows));

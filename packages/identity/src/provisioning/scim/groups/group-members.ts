@@ -12,7 +12,7 @@ import { isId } from '../protocol/resource-meta.ts';
 import { groupKind } from '../protocol/schemas.ts';
 import { deleteMembers, deleteMembersExcept, insertMembers, lockUsers } from './groups.sql.ts';
 
-/** Changes to a group's members: never the whole list, so changing one member touches one row. */
+/** A change to a group's members, never the whole list, so that changing one member touches only one row. */
 export interface MemberChange {
   readonly kind: 'add' | 'remove' | 'replace';
   readonly userIds: readonly string[];

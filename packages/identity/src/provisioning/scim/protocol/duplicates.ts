@@ -4,7 +4,7 @@ import { type Attribute, attributeNamed } from './attributes.ts';
 
 /**
  * A list in which each pair of type and value occurs once (RFC 7643, section 2.4): a later element updates an earlier
- * one of the same type and value. Elements without a value are duplicates only if all their parts are equal.
+ * one with the same type and value. Elements without a value are duplicates only if all their parts are equal.
  */
 export function mergeDuplicates(attribute: Attribute, elements: JsonObject[]): JsonObject[] {
   const places = new Map<string, number>();
@@ -25,7 +25,7 @@ export function mergeDuplicates(attribute: Attribute, elements: JsonObject[]): J
   return merged.length === elements.length ? elements : merged;
 }
 
-/** An element is never modified: a change creates a new object. */
+/** The keys of elements. They can be cached, because an element is never modified: a change creates a new object. */
 const keys = new WeakMap<JsonObject, string>();
 
 function keyOf(attribute: Attribute, element: JsonObject): string {

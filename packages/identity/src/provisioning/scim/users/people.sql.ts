@@ -2,7 +2,7 @@ import { sql } from '@baton/kernel/database/sql';
 
 /** Statements over the principal, the membership and the external identity of a SCIM user. */
 
-/** The provider's identity with this external id, which a sign-in created or a deleted user left. */
+/** The provider's identity with this external id; a sign-in created it, or a deleted user left it behind. */
 export function findIdentity(providerId: string, externalId: string) {
   return sql<{ id: string; principal_id: string }>`
     select id, principal_id from external_identities
@@ -20,7 +20,7 @@ export function lockIdentity(identityId: string, externalId: string) {
     for no key update of e`;
 }
 
-/** Waits for a concurrent transaction that links this person, and then inserts nothing. */
+/** Waits for a concurrent transaction that links the same person; inserts nothing if that transaction has linked it. */
 export function insertIdentity(identity: {
   id: string;
   tenantId: string;

@@ -76,7 +76,7 @@ export async function createPerson(
     }),
   );
   if (inserted === 0) {
-    // A concurrent sign-in or creation linked the person first.
+    // A concurrent sign-in or creation has linked the person first.
     await db.run(deleteNewPrincipal(principal.id));
     return (await reusePerson(context, source, content)) ?? fail('scim_uniqueness');
   }
@@ -104,7 +104,8 @@ async function reusePerson(
   const known = await db.row(findIdentity(source.providerId, content.externalId));
   if (known === undefined) return undefined;
   const person = { principal_id: known.principal_id, external_identity_id: known.id };
-  // Exclusive from the start if the person is disabled: two transactions that share the lock would deadlock.
+  // If the person is to be disabled, the lock is exclusive from the start: two transactions that share it and then both
+  // want it exclusively would deadlock.
   const locked = await lockPrincipal(db, person, { alone: !content.active });
   // Read again under the lock, because another transaction may have linked the person in the meantime.
   const identity = await db.row(lockIdentity(known.id, content.externalId));

@@ -125,7 +125,7 @@ async function announceChange(
   return { version: row.version, restores: found?.upstream_restores, account, mustAnnounce, wasAnnounced };
 }
 
-/** Whether the locked row no longer matches the values that were or weren't sent to the directory. */
+/** Whether the locked row no longer matches the row for which the directory was or wasn't called. */
 async function isOvertaken(
   inside: Context,
   seen: Awaited<ReturnType<typeof announceChange>>,
@@ -150,7 +150,7 @@ async function lockForChange(
   const person = await lockPrincipal(db, known, { alone });
   const row = (await db.row(lockScimUser(...of))) ?? fail('scim_not_found');
   requireMatch(context.headers, row.version);
-  // The user was changed in the meantime, and the change disables the person after all.
+  // The user was changed in the meantime, so that the change now disables the person after all.
   const disables = !alone && isWantedActive(row) && contentAfter?.(row).active !== true;
   if (disables) await lockPrincipal(db, row, { alone: true });
   return { row, person };

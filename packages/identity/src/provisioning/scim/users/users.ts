@@ -128,10 +128,10 @@ export async function updateUser(
   const read = await findUser(context, id);
   requireMatch(context.headers, read.version);
   const operations = parseOperations(userKind, body);
-  // An operation that removes `active` disables the user.
+  // If an operation removes `active`, the user is disabled.
   const patched = (row: UserRow) =>
     boundedContent(row, { active: false, ...patchDocument(documentOf(row), operations) });
-  // Calculated before the user is locked, and again only if the user has changed since.
+  // Computed before the user is locked, and again only if the user has changed since.
   const content = patched(read);
   const contentAfter = (row: UserRow) => (row.version === read.version ? content : patched(row));
   return runUserChange(context, id, 'scim.users.patch', contentAfter, (inside, row, person) =>

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import Provider, { type Configuration } from 'oidc-provider';
 import { type SigningPair, upstreamAudience } from './upstream.ts';
 
-/** A user of the provider, and the way they sign in. */
+/** A user of the provider, and how the user signs in. */
 export interface OidcUser {
   readonly accountId: string;
   readonly acr?: string;

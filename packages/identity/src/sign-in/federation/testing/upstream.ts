@@ -13,7 +13,7 @@ export interface SigningPair {
   readonly publicKey: KeyObject;
 }
 
-/** A fake identity provider, whose keys, delays and tokens a test chooses. */
+/** A fake identity provider; the test chooses its keys, delays and tokens. */
 export interface Upstream {
   readonly issuer: string;
   readonly key: SigningPair;
