@@ -93,7 +93,7 @@ async function createStrangersTasks(): Promise<() => Promise<void>> {
   };
 }
 const labels = ['measure', 'count-words', 'code'];
-/** The runner's folder is not in the folder where the tests are run. */
+/** A replacement that moves the runner's folder outside the folder where the tests run. */
 const apart = (name: string) => ['agent run', `agent run --folder "${join(folder, name)}"`] as const;
 
 longTest(
@@ -218,7 +218,7 @@ test('a coding agent changes a repository, and its work is on a branch of the ta
   const git = (...args: string[]) => execFileSync('git', args, { cwd: repositoryPath }).toString().trim();
   assert.equal(git('show', `${branch}:CHANGES`), title);
   assert.equal(git('log', '-1', '--format=%s', branch), `${task.publicId}: ${title}`);
-  // The agent's imitation of a line for the runner is not in the result.
+  // The agent's output also imitates a line for the runner, which must not end up in the result.
   assert.deepEqual((await lastRunOf(task.id))?.output, { branch, commit: git('rev-parse', branch) });
 });
 
@@ -251,8 +251,8 @@ longTest(
     ] as const) {
       const agent = await baton.participant();
       const task = await baton.admin.tasks.create({ title: 'Guarded', assigneeId: agent.principalId });
-      // The push goes to a local path, so the hook is a child of the command and needs both variables. A server sets
-      // its own.
+      // The push goes to a local path, so the hook is a child of the command and needs both variables. A real server
+      // sets its own.
       const server = `BATON_URL='${baton.url}' BATON_TOKEN_FILE='${tokenFile}'`;
       const exec = `${server} ${example('agent-coding/work.sh')}`;
       const environment = {

@@ -16,7 +16,7 @@ const started: BatonProcess[] = [];
 
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'baton-backup-'));
-  // The server of a Baton that root starts runs as another user, who must reach its folder.
+  // If root starts a Baton, its PostgreSQL runs as another user, who must be able to reach its folder.
   chmodSync(folder, 0o755);
   home = join(folder, 'home');
   running = await startBaton(home);
@@ -41,7 +41,7 @@ async function stopBaton(process: BatonProcess): Promise<void> {
   assert.equal(await process.ended, 0, process.output());
 }
 
-/** Runs a command to its end. */
+/** Runs a command to completion. */
 async function run(args: readonly string[], at: string, env: Record<string, string> = {}) {
   const process = baton(args, { BATON_HOME: at, ...env });
   started.push(process);
@@ -92,7 +92,7 @@ async function clientOf(at: string) {
       assert.equal(status, 201, JSON.stringify(task));
       return task['id'] as string;
     },
-    /** An artifact with these bytes. @returns its id */
+    /** Creates an artifact with these bytes. @returns its id */
     async store(bytes: string): Promise<string> {
       const response = await fetch(`${coordinationUrl}/api/v1/artifact-contents`, {
         method: 'PUT',

@@ -1,4 +1,4 @@
-// MCP clients and the command line sign in by a browser: with the official SDK's OAuth client, and a real browser.
+// MCP clients and the command line sign in through a browser: with the official SDK's OAuth client, and a real browser.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -35,7 +35,7 @@ let principalId: string;
 let personId: string;
 let receiver: Server;
 let callback: string;
-/** The response of the last authorization. */
+/** The response to the last authorization. */
 let returned: URLSearchParams | undefined;
 
 before(async () => {
@@ -104,14 +104,14 @@ async function makePersonWithPasskey(): Promise<void> {
   assert.equal(status, 200);
 }
 
-/** Browsers use passkeys on names only. */
+/** Browsers use passkeys only at domain names, not at IP addresses. */
 function onLocalhost(address: string): string {
   const url = new URL(address);
   url.hostname = 'localhost';
   return url.href;
 }
 
-/** Runs in the page. */
+/** This function runs in the page. */
 async function createPasskey({ token }: { token: string }): Promise<number> {
   const post = (path: string, body: object) =>
     fetch(`/iam/api/v1${path}`, {
@@ -145,7 +145,7 @@ async function decideOnPage(button: 'Allow' | 'Refuse'): Promise<string> {
   return shown;
 }
 
-/** The OAuth client of the protocol's SDK, whose browser is ours. */
+/** The OAuth client of the protocol's SDK; the test plays its browser. */
 function providerOf(clientId: string): OAuthClientProvider & { tokens(): OAuthTokens | undefined } {
   let tokens: OAuthTokens | undefined;
   let verifier = '';

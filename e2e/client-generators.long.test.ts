@@ -30,7 +30,7 @@ const description = (service: (typeof services)[number]) => join(repository, 'op
 const imported = <Module>(...path: string[]) =>
   import(pathToFileURL(join(folder, ...path)).href) as Promise<Module>;
 
-/** The compiler finds no error in the generated code. */
+/** Checks that the compiler finds no error in the generated code. */
 async function compiles(name: string): Promise<void> {
   const files = globSync(`${name}/**/*.ts`, { cwd: folder });
   assert.ok(files.length > 0);

@@ -44,7 +44,7 @@ async function isAdmitted(secret: string): Promise<boolean> {
 }
 
 test('SIGHUP reads the admin secrets again each time, and Baton keeps running', async () => {
-  // The second signal follows within a second of the first, as after an immediate correction of a file.
+  // The second signal follows within a second of the first, as when somebody corrects a file immediately.
   for (const name of ['first', 'second']) {
     const secret = `${name}-${randomBytes(16).toString('hex')}`;
     keepSecret(`${name} admin secret`, secret);

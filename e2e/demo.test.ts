@@ -55,7 +55,7 @@ function assertProven({ code, report }: { code: number; report: Report }): void 
   assert.equal(code, 0);
 }
 
-// In parallel: the second mostly waits for the end of leases.
+// Run in parallel, because the second one mostly waits for leases to expire.
 describe('each demo, with a Baton of its own', { concurrency: true }, () => {
   test('the demo starts a Baton, its agents drain a backlog, and the journal proves it', async () => {
     // One task in 40, starting with the 20th, waits for a person.

@@ -18,18 +18,20 @@ import { isLongProof, longTest } from '@baton/testing/depth';
 import { type RunningBaton, startRunningBaton } from '@baton/testing/running-baton';
 import { assertCompanyIsTold } from './testing/small-company.ts';
 
-/** `npm test` runs the commands of these pages, the long proof those of all pages. */
+/**
+ * `npm test` runs the commands of these pages; the long proof runs those of all pages.
+ */
 const usualPages = ['README.md', 'docs/access.md', 'docs/agents.md', 'docs/apply.md', 'docs/identity.md'];
 
-/** Lines that aren't run here: they start Baton, don't end, or have a separate test (the demo). */
+/** Lines that this test doesn't run: they start Baton, don't end, or have a separate test (the demo). */
 const skippedLine = /npm start|baton demo|baton worker|--follow/;
 
 const missing = ['bash', 'curl'].find((tool) => spawnSync(tool, ['--version']).error !== undefined);
 const skip = missing === undefined ? false : `${missing} is not installed`;
 const baton = join(repository, 'bin', 'baton.mjs');
 /**
- * Each shell runs this first. npm takes half of a command's time to resolve it, so only the long proof uses the real
- * npx.
+ * Each shell runs this first: it replaces npx, which takes half of a command's time to resolve the program. Only the
+ * long proof uses the real npx.
  */
 const npx = `npx() { shift; '${process.execPath}' '${baton}' "$@"; }`;
 
@@ -53,7 +55,9 @@ after(async () => {
 
 const textOf = (page: string) => readFileSync(join(repository, page), 'utf8');
 
-/** Returns the shell lines of a page in order. If its blocks have names, only those of the given names. */
+/**
+ * Returns the shell lines of a page, in order; if its blocks are named, only those of the blocks with the given names.
+ */
 function linesOf(page: string, names = ['']): string {
   return (
     [...textOf(page).matchAll(/^( *)```sh *(\S*)\n(.*?)^ *```/gms)]
@@ -62,9 +66,9 @@ function linesOf(page: string, names = ['']): string {
       .filter((line) => !skippedLine.test(line))
       .join('\n')
       .replaceAll('.baton/', `${running.home}/`)
-      // Not in the folder where the tests are run.
+      // The commands write outside the folder where the tests run.
       .replaceAll('baton agent run', `baton agent run --folder '${join(folder, 'runner')}'`)
-      // No agent calls while the test waits.
+      // No agent calls while the documented command waits for one.
       .replaceAll('baton agent connect', 'baton agent connect --wait-seconds 1')
       .replaceAll('heads.json', join(folder, 'heads.json'))
       .replaceAll('> .mcp.json', `> ${join(folder, 'mcp.json')}`)
@@ -90,8 +94,8 @@ async function shell(
   return stdout;
 }
 
-// One Baton for all: a reader tries one page after the other. docs/apply.md is the first, because its example must be
-// new there.
+// One Baton for all pages, as for a reader who tries one page after the other. docs/apply.md comes first, because its
+// example must be new.
 for (const page of [
   'docs/apply.md',
   'docs/access.md',
@@ -116,7 +120,7 @@ for (const page of [
     },
   );
 
-/** The tasks that a Baton's agents completed so far, by their titles. */
+/** The tasks that a Baton's agents have completed so far, by their titles. */
 const completed = async () => {
   const titles: string[] = [];
   const query = { systemStatusCategory: 'terminal_success', limit: 200 } as const;
@@ -127,7 +131,7 @@ const completed = async () => {
 test('the agent registered in docs/agents.md has completed its task under the published revision', {
   skip,
 }, async () => {
-  // Retired at the end of the page, it is in the registry under its key.
+  // The agent, which is retired at the end of the page, is still in the registry under its key.
   const { principalId } = await running.admin.agents.get('helper');
   const { items: runs } = await running.admin.runs.list({ principalId: principalId ?? '' });
   const { revision } = await running.admin.agents.get('helper');
@@ -233,8 +237,8 @@ test('every command of examples/lease-guard/README.md works as written, for the 
 });
 
 /**
- * The commands in README.md complete every task that they create, and its MCP client configuration points to this
- * Baton.
+ * Checks that the commands in README.md have completed every task that they create, and that its MCP client
+ * configuration points to this Baton.
  */
 async function assertWalked(): Promise<void> {
   const walked = ['My first task', 'Fix the flaky test', 'Count the words of this title'];
@@ -293,7 +297,7 @@ longTest('every command of docs/import.md works as written', { skip }, async () 
     const env = { HOME: place, XDG_CONFIG_HOME: join(place, 'config'), BATON_HOME: importing.home };
     const signIn = `npx baton login --name elsewhere --url '${running.url}' <<< "$ELSEWHERE" && npx baton context local`;
     await shell(signIn, { cwd: place, env: { ...env, ELSEWHERE: running.connection.adminToken } });
-    // Without a terminal, an option confirms the plans; `gh` would need an account.
+    // There is no terminal, so an option confirms the plans; a function replaces `gh`, which would need an account.
     const lines = linesOf('docs/import.md')
       .split('\n')
       .map((line) => (/baton import/.test(line) && !/--(?:dry-run|yes)/.test(line) ? `${line} --yes` : line));
@@ -314,7 +318,7 @@ test('the commands of docs/operations.md for monitoring and history work unchang
 }, async () => {
   const hasCursor = async () =>
     (await running.admin.operations.getContextAdapter().catch(() => undefined))?.cursor != null;
-  // The archive is closed until the adapter has a cursor.
+  // Nothing can be archived until the adapter has a cursor.
   for (const deadline = performance.now() + 60_000; !(await hasCursor()); await sleep(50))
     assert.ok(performance.now() < deadline, 'the adapter has no cursor');
   const { coordinationUrl, identityUrl } = running.connection;

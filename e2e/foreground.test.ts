@@ -57,7 +57,8 @@ test('each signal reaches the program once, even when npm and the terminal both 
   await complains(/up/);
   for (const signal of ['SIGINT', 'SIGINT', 'SIGTERM', 'SIGTERM'] as const) {
     child.kill(signal);
-    // A signal more than a second later counts as another Ctrl-C. On a busy machine a pause can take that long.
+    // A signal more than a second later counts as another Ctrl-C. On a busy machine a pause can take that long, so only
+    // the long proof pauses.
     await sleep(byDepth(0, 50));
   }
   await complains(/2 SIGTERM/);

@@ -7,7 +7,7 @@ import { keepSecret } from '@baton/kernel/testing/leaks/leaks';
 import { BatonError, createClient } from '@baton/sdk';
 import { type RunningBaton, startRunningBaton } from '@baton/testing/running-baton';
 
-// An administrator uses identity's administration by a passkey, in the default run and without its admin secret.
+// An administrator uses identity's administration with a passkey, in the default run and without its admin secret.
 
 let baton: RunningBaton;
 before(async () => {
@@ -36,7 +36,7 @@ async function send(method: string, path: string, bearer?: string, body?: object
 const identity = (path: string, body: object = {}) => send('POST', `/iam/api/v1${path}`, undefined, body);
 const origin = () => `http://localhost:${new URL(baton.url).port}`;
 
-/** A person who has accepted an invitation by a passkey, with this role in coordination. */
+/** A person who has accepted an invitation with a passkey, with this role in coordination. */
 async function invite(accessRole: string) {
   const { tenantId, issuer } = baton.connection;
   assert.ok(tenantId !== undefined && issuer !== undefined);

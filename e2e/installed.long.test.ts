@@ -28,7 +28,7 @@ const run = promisify(execFile);
 const installMsMax = 240_000;
 /** The timeout of all following steps: below the 300 s of a test file. */
 const suiteMsMax = 290_000;
-/** The oldest and the middle line of Node that the SDK runs on, as npm packages. */
+/** The oldest and the middle release line of Node that the SDK supports, as npm packages. */
 const olderNodes = ['20.20.2', '22.23.3'];
 const isLinuxX64 = process.platform === 'linux' && process.arch === 'x64';
 const nobody = 65_534;
@@ -54,7 +54,7 @@ describe('installed from its packages', { timeout: suiteMsMax }, () => {
     env: Record<string, string> = {},
     options: Parameters<typeof program>[3] = {},
   ) => program(join(app, 'node_modules/@baton/baton/bin/baton.mjs'), args, env, { cwd: app, ...options });
-  /** Runs one command to its end. */
+  /** Runs one command to completion. */
   async function command(...args: string[]): Promise<string> {
     const running = inApp(args);
     assert.equal(await running.ended, 0, running.output());
@@ -67,7 +67,7 @@ describe('installed from its packages', { timeout: suiteMsMax }, () => {
   before(async () => {
     chmodSync(folder, 0o755);
     tarballs = build(join(folder, 'dist'));
-    // Later tests wait for the preparation, which runs meanwhile.
+    // Only later tests wait for this second build, which runs in the meantime.
     builtAgain = run(process.execPath, [join(repository, 'scripts/build.ts'), join(folder, 'again')], {
       timeout: installMsMax,
     });
@@ -144,7 +144,7 @@ describe('installed from its packages', { timeout: suiteMsMax }, () => {
   describe("the README's five ways to connect work, from an empty folder to a finished task", () => {
     const readme = readFileSync(join(repository, 'README.md'), 'utf8');
     const [, ...ways] = readme.split(/^### \d\. .*\n/m);
-    /** The code of one way to connect. */
+    /** The code for one way to connect. */
     const shown = (way: number, language: string) => {
       const [, code] = new RegExp(`^\`\`\`${language}\\n(.*?)^\`\`\``, 'ms').exec(ways[way - 1] ?? '') ?? [];
       assert.ok(code, `the README shows no ${language} for way ${way}`);
@@ -153,7 +153,7 @@ describe('installed from its packages', { timeout: suiteMsMax }, () => {
     const shell = (commands: string) =>
       run('bash', ['-euo', 'pipefail', '-c', commands], { cwd: app, timeout: 120_000 });
     let admin: BatonClient;
-    /** Tasks that an earlier test has left open are not taken. */
+    /** Completes the tasks that an earlier test has left open, so that they are not taken. */
     async function nothingOpen(): Promise<void> {
       for await (const task of admin.tasks.list({ limit: 100 }))
         if (!task.systemStatusCategory.startsWith('terminal'))
@@ -279,7 +279,7 @@ describe('installed from its packages', { timeout: suiteMsMax }, () => {
       const code = readFileSync(join(client, 'example.mjs'), 'utf8');
       const rest = code.replace(/^import .*@baton\/sdk.*\n/, '').replaceAll('process.env', 'kept.env');
       assert.doesNotMatch(rest, /import|process/);
-      // The SDK can't import Node's modules; Node's fetch still uses them.
+      // As in a browser, the SDK can't import Node's modules here; Node's own fetch still uses them.
       writeFileSync(
         join(client, 'browser.mjs'),
         `import { isBuiltin, registerHooks } from 'node:module';

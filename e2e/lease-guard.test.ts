@@ -16,12 +16,13 @@ import { type SilentProxy, silentProxy } from '@baton/testing/silent-proxy';
 
 const example = join(repository, 'examples', 'lease-guard');
 
-// The gateways in parallel; the tests of one share a clone and a silence, so they run one after another.
+// The gateways run in parallel; the tests of one gateway share a clone and a silent proxy, so they run one after
+// another.
 describe('gateways that check leases', { concurrency: 2 }, () => {
   let baton: RunningBaton;
   let folder: string;
   let agent: Participant;
-  /** May read every claim with its fencing token, and holds none. */
+  /** A principal that may read every claim with its fencing token, and holds none. */
   let reader: Participant;
   let tokenFile: string;
   const proxies: SilentProxy[] = [];
@@ -44,7 +45,7 @@ describe('gateways that check leases', { concurrency: 2 }, () => {
   async function newTask(): Promise<Task> {
     return baton.admin.tasks.create({ title: 'Release' });
   }
-  /** A new lease on the task; the previous one is revoked. */
+  /** Claims the task; the previous lease is revoked first. */
   async function takenBy({ baton: client }: Participant, task: Task, before?: Claim): Promise<Claim> {
     if (before !== undefined) await baton.admin.claims.release(before.id, { reason: 'it stalled' });
     const session = await client.sessions.open({ clientName: 'guarded' });
@@ -56,7 +57,7 @@ describe('gateways that check leases', { concurrency: 2 }, () => {
     proxies.push(between);
     return { between, settings: { BATON_URL: between.url, BATON_TOKEN_FILE: tokenFile } };
   }
-  /** The token with another principal: with its old signature, and without one. */
+  /** The token with another principal: once with the old signature, and once without one. */
   function forgeries(token: string, principalId: string): string[] {
     const [head = '', payload = '', signature = ''] = token.split('.');
     const claims = JSON.parse(Buffer.from(payload, 'base64url').toString()) as object;
@@ -163,7 +164,7 @@ describe('gateways that check leases', { concurrency: 2 }, () => {
   });
 
   describe('the reverse proxy', { concurrency: false }, () => {
-    /** The requests that the service received, by the task from the proxy. */
+    /** The requests that the service received, by the task that the proxy named. */
     const seen = new Map<unknown, string[]>();
     const headersSeen: IncomingHttpHeaders[] = [];
     const seenOf = ({ id }: Task) => seen.get(id) ?? [];
@@ -327,7 +328,7 @@ describe('gateways that check leases', { concurrency: 2 }, () => {
     test("a late response doesn't let an older token through", async () => {
       const task = await newTask();
       const first = await takenBy(agent, task);
-      // Simulates a response to the check of the first holder just before the successor passed.
+      // Simulates a successor whose request passed just before the response to the first holder's check arrived.
       mkdirSync(join(folder, 'proxy', 'fences', task.id), { recursive: true });
       writeFileSync(join(folder, 'proxy', 'fences', task.id, String(first.fencingToken + 1)), '');
       assert.deepEqual(await deploy(first), [

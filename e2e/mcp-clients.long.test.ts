@@ -106,7 +106,7 @@ const connectAiSdk: Connect = async (url, headers) => {
   };
 };
 
-/** A command line: each call is a process with a separate connection. */
+/** A command-line client: each call is a process with a separate connection. */
 const connectMcporter: Connect = async (url, headers) => {
   const home = mkdtempSync(join(tmpdir(), 'baton-mcporter-'));
   const config = join(home, 'mcporter.json');
@@ -147,7 +147,7 @@ describe('third-party MCP clients', () => {
         const taken = await connected.call('work_next', { task: task.publicId });
         assert.match(taken, new RegExp(`You hold ${task.publicId}`));
         const [, lease = ''] = /Lease: ([\da-f-]{36})/.exec(taken) ?? [];
-        // Free objects, whose earlier schemas some models' clients could not pass on.
+        // Free-form objects are included, because with the earlier schemas some models' clients couldn't pass them on.
         const data = { files: ['a.ts'], counts: { done: 1 } };
         assert.match(
           await connected.call('work_checkpoint', { lease, note: 'half of it', data }),

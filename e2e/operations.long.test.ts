@@ -264,7 +264,7 @@ test('history is exported, archived and pruned', async () => {
     const process = baton(['operations', ...args], home);
     return { code: await process.ended, output: process.output() };
   };
-  // Until the context adapter has a cursor, the archive is closed.
+  // Nothing can be archived until the context adapter has a cursor.
   await until(async () => (await operations('archive')).code === 0, 'the adapter has a cursor');
   const said = await run('retention', cwd);
   assert.match(

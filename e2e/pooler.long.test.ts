@@ -31,7 +31,7 @@ const stops: (() => Promise<unknown>)[] = [];
 const databases = ['pooled_iam', 'pooled_cp'] as const;
 const waitMs = 60_000;
 
-/** The text of a marked block of the page. */
+/** The content of a named block of docs/operations.md. */
 function block(name: string): string {
   const found = new RegExp(`^\`\`\`\\w+ ${name}\\n(.*?)^\`\`\``, 'ms').exec(page)?.[1];
   assert.ok(found !== undefined, `docs/operations.md has no block ${name}`);
@@ -59,7 +59,8 @@ describe('behind PgBouncer in transaction mode', { skip }, () => {
       CP_DATABASE_URL: pooler.url(cp, 'baton'),
       CP_DATABASE_NAMED_STATEMENTS: 'false',
       CP_DATABASE_LISTEN_URL: server.url(cp),
-      // Longer than the timeout of the stream's test: its events were announced without the pooler.
+      // Longer than the timeout of the stream's test, so its events must have been announced, over the connection that
+      // bypasses the pooler.
       CP_WS_POLL_INTERVAL_SECONDS: '60',
       IAM_TOKEN_TTL_SECONDS: '900',
     });
@@ -231,13 +232,13 @@ async function identityAfter(after: number): Promise<{ aggregates: string[]; seq
   }
 }
 
-/** Sorted after a task and a tenant that readers see. */
+/** The readers' positions once they have seen a new task and a new tenant. */
 async function places(): Promise<Places> {
   const { tasks, tenants } = await write(1);
   return eventually(undefined, 0, tasks, tenants);
 }
 
-/** Reads until all of these have been read: a recent commit may not be visible at once. */
+/** Waits until a reader sees all of these tasks and tenants: a recent commit may not be visible at once. */
 async function eventually(
   cursor: string | undefined,
   after: number,

@@ -9,13 +9,13 @@ import { type RunningBaton, startRunningBaton } from '@baton/testing/running-bat
 import { sdkExamples } from './generated/sdk-examples.ts';
 import { withExampleWorld } from './testing/sdk-example-world.ts';
 
-// A program on the SDK that continues while its dependencies stop, restart and change.
+// A program built on the SDK that keeps running while its dependencies stop, restart and change.
 
 let baton: RunningBaton;
 let again: ReturnType<typeof runBaton> | undefined;
 
 before(async () => {
-  // A test of the long proof kills its PostgreSQL.
+  // In the long proof, a test kills this Baton's PostgreSQL, so it needs its own.
   baton = await startRunningBaton({ PORT: await freePort() }, { hasOwnPostgres: isLongProof });
 });
 after(async () => {
@@ -90,7 +90,7 @@ longTest('work survives the restart of service and database: after SIGTERM, and 
     if (lease.task.title === 'through a stop') process.kill(node, 'SIGTERM');
     else for (const pid of [node, postgres]) process.kill(pid, 'SIGKILL');
     await ended;
-    // Started while no service responds, it retries until one does.
+    // The call starts while no service responds, and retries until one does.
     const written = lease.checkpoint('during', {});
     await startAgain();
     await written;
@@ -111,7 +111,7 @@ test('access tokens that expire during work are exchanged again, and a rotated t
   const { tenantId } = baton.connection;
   const { admin } = baton;
   let token = agent.token;
-  // The client treats each access token as expired after a second.
+  // Makes the client treat each access token as expired after a second.
   const { counts, transport } = counted(async (answer) => {
     const issued = (await answer.json()) as object;
     return Response.json({ ...issued, expiresIn: 1 }, { status: answer.status });

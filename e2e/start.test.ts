@@ -109,7 +109,7 @@ test("the folder is closed to others; for root, the database's user can only tra
 
 test('nobody connects by another address of the machine than loopback', async () => {
   const port = Number(new URL(first.publicUrl as string).port);
-  // All of 127.0.0.0/8 is this machine: a server on every address would respond here, too.
+  // All of 127.0.0.0/8 is this machine: a server that listened on every address would respond here, too.
   const socket = connect(port, '127.0.0.2');
   await assert.rejects(once(socket, 'connect'), { code: 'ECONNREFUSED' });
 });
@@ -149,8 +149,8 @@ test('SIGTERM stops PostgreSQL cleanly, and the next start is quick and keeps ev
   );
   assert.equal(await whoAmI(connection()), 'Administrator');
   await stopProgram(process, 'SIGINT');
-  // It takes 3 s alone, and the first start 5; on a busy machine it took 12 s, after 9 s for the first. Last: the tests
-  // after this need the folder.
+  // The second start takes 3 s alone, and the first 5 s; on a busy machine they took 12 s and 9 s. This check comes
+  // last, after Baton has stopped, because the next tests need the folder.
   assertTookLess(performance.now() - secondMs, Math.max(20_000, firstMs), 'the second start');
 });
 

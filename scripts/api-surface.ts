@@ -9,9 +9,9 @@ export interface SurfaceOperation {
   readonly returns: string;
   /** The fields and parameters that a request may have. */
   readonly accepts: string;
-  /** The required ones, if the request has their object. */
+  /** The required fields, if the request contains the object that they belong to. */
   readonly requires: string;
-  /** Fields that will be removed, or `*` for the operation, with the date of the release that deprecated them. */
+  /** Fields that will be removed, or `*` for the whole operation, each with the release date of its deprecation. */
   readonly deprecated?: Readonly<Record<string, string>>;
 }
 
@@ -86,7 +86,9 @@ function fieldsOfMessage(message: Message, document: OpenApi): Fields {
   return union(forms.map(({ schema = {} }) => fieldsOf(schema, '', document, [])));
 }
 
-/** @param open the references that contain this schema: a recursive type is described to its first repetition */
+/**
+ * @param open the references that contain this schema: a recursive type is described up to its first repetition
+ */
 function fieldsOf(schema: Schema, path: string, document: OpenApi, open: readonly string[]): Fields {
   if (schema.$ref !== undefined)
     return open.includes(schema.$ref)
@@ -107,7 +109,7 @@ function fieldsOf(schema: Schema, path: string, document: OpenApi, open: readonl
   return found;
 }
 
-/** The fields of several forms; required are those that each form with fields requires. */
+/** The fields of an object that has several forms. A field is required if every form that has fields requires it. */
 function union(forms: readonly Fields[]): Fields {
   const filled = forms.filter(({ size }) => size > 0);
   const names = new Set(filled.flatMap((form) => [...form.keys()]));

@@ -7,7 +7,7 @@ import { services } from './services.ts';
 
 const endpoint = endpointsOf<{ code: string; permission: string; auth: string; context: object }>();
 
-/** An endpoint that takes this as `field` of its body. */
+/** An endpoint whose body has this field as `field`. */
 const taking = (field: z.ZodType): Operation =>
   endpoint({
     id: 'plant',

@@ -6,9 +6,9 @@ import { endpointName, type Operation } from '@baton/kernel/http/service';
 type JsonSchema = Readonly<Record<string, unknown>>;
 
 /**
- * Finds inputs without a bound: a string without `maxLength`, an array without `maxItems`, an object with
- * arbitrary keys without `maxProperties`, a free document without `x-maxBytes`. It checks bodies, queries and
- * paths. @returns one line per input
+ * Finds inputs without a maximum: a string without `maxLength`, an array without `maxItems`, an object with arbitrary
+ * keys without `maxProperties`, a free document without `x-maxBytes`. It checks bodies, queries and paths. @returns one
+ * line per input
  */
 export function unboundedInputs(endpoints: readonly Operation[]): string[] {
   return endpoints.flatMap((endpoint) => {
@@ -20,7 +20,7 @@ export function unboundedInputs(endpoints: readonly Operation[]): string[] {
     return forms.flatMap(([where, form]) => {
       const { $defs = {}, ...schema } = z.toJSONSchema(form, { io: 'input', unrepresentable: 'any' });
       const definitions = Object.values($defs) as JsonSchema[];
-      // The schema of all parameters lists them; its own type has no information.
+      // Checks the schema that lists all parameters, and the named schemas that it refers to.
       const found = [schema as JsonSchema, ...definitions].flatMap((part) => unboundedIn(part, where));
       return [...new Set(found)].map((problem) => `${endpointName(endpoint)}: ${problem}`);
     });
@@ -46,7 +46,7 @@ function unboundedText({ maxLength, format, pattern }: JsonSchema, path: string)
   return isBounded ? [] : [`${path} is a text without maxLength`];
 }
 
-/** Whether only texts up to some length match: from start to end, without `*`, `+` and `{2,}`. */
+/** Whether only strings of limited length match: the pattern is anchored at both ends and has no `*`, `+` or `{2,}`. */
 function isFinite(pattern: string): boolean {
   const bare = pattern.replaceAll(/\\./g, 'x').replaceAll(/\[[^\]]*\]/g, 'x');
   return /^\^.*\$$/.test(pattern) && !/[*+]|\{\d+,\}/.test(bare);
@@ -80,7 +80,7 @@ function unboundedObject(form: JsonSchema, path: string): string[] {
 }
 
 if (import.meta.filename === process.argv[1]) {
-  // Imported late, because it loads both services.
+  // Imported only here, because it loads both services.
   const { services } = await import('./services.ts');
   const problems = services.flatMap(({ endpoints }) => unboundedInputs(endpoints));
   console.log(problems.join('\n'));

@@ -1,5 +1,6 @@
-// npm run chaos [-- --seconds 600] [--tenants 2]: writers, consumers and havoc at the same time, on a PostgreSQL of their
-// own with two API processes and one worker; then every consumer is compared with the journal's table. Ten minutes.
+// npm run chaos [-- --seconds 600] [--tenants 2]: runs writers, consumers and random failures at the same time, on a
+// separate PostgreSQL with two API processes and one worker, then compares every consumer with the journal's table.
+// Takes ten minutes by default.
 import { availableParallelism, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
 import { everyAct, runChaos } from '../e2e/chaos/chaos.ts';

@@ -10,7 +10,7 @@ import { copyWorkTree, repository } from './testing/work-tree.ts';
 let root: string;
 let printed: string;
 
-/** Files that are created or appended to. */
+/** Violations by file: each text is appended to the file, which is created if it doesn't exist. */
 const planted: Record<string, string> = {
   'packages/coordination/src/service/planted-upward.ts': "export { endpoints } from '../app/endpoints.ts';\n",
   'packages/identity/src/service/planted-upward-type.ts':
@@ -35,7 +35,7 @@ const planted: Record<string, string> = {
 
 const programs = ['bench', 'e2e', 'examples'];
 /**
- * The whole work tree in the long proof; in `npm test` only the dependencies of the planted files, a tenth of the
+ * The long proof copies the whole work tree; `npm test` copies only what the planted files depend on, a tenth of the
  * tools' input.
  */
 const copied = byDepth(
@@ -93,7 +93,7 @@ const expected: [violation: string, line: RegExp][] = [
   ['unsorted imports', /planted-order\.ts:\d+:\d+ assist\/source\/organizeImports/],
 ];
 
-// A linter without the binary for types (decision 0011) can't find this one.
+// A linter without the type-checking binary (decision 0011) can't find this violation.
 if (existsSync(join(repository, 'node_modules/@oxlint-tsgolint', `${process.platform}-${process.arch}`)))
   expected.push(['a floating promise', /planted-floating\.ts:3:3: Promises must be awaited/]);
 

@@ -15,14 +15,14 @@ import { checkWords } from './words.ts';
 const root = dirname(import.meta.dirname);
 const linesMax = 500;
 const outputLinesMax = 80;
-/** Most steps use one core; two at once use both cores of the smallest machine. */
+/** Most steps use one core, so two steps at once use both cores of the smallest machine. */
 const stepsAtOnce = 2;
-/** Not exported types: a named parameter or return type is useful even if nothing imports it. */
+/** Exported types are not checked: a named parameter or return type is useful even if nothing imports it. */
 const knipIssues = 'files,dependencies,unlisted,unresolved,binaries,exports';
 
 interface Step {
   readonly name: string;
-  /** The problems found, as text for the person; empty if there are none. */
+  /** The problems found, as text for people; empty if there are none. */
   run(): Promise<string> | string;
 }
 
@@ -81,7 +81,10 @@ export async function check(names: readonly string[] = []): Promise<boolean> {
   return isClean;
 }
 
-/** Rules such as no-floating-promises need tsgolint, whose binary isn't installed on every platform (decision 0011). */
+/**
+ * For rules such as no-floating-promises, which need tsgolint: its binary isn't installed on every platform (decision
+ * 0011).
+ */
 function lint(): Promise<string> {
   const binary = join(root, 'node_modules', '@oxlint-tsgolint', `${process.platform}-${process.arch}`);
   const typeAware = existsSync(binary) ? ['--type-aware'] : [];
@@ -110,7 +113,7 @@ function layers(): string {
   const files = sourceFiles(root);
   const { problems, imports } = checkLayers(root, files);
   const edges = new Set(imports.map(({ from, to }) => `${from} -> ${to}`));
-  // A check that reads no imports would report success, so it must have found these existing edges.
+  // A check that reads no imports would report success, so these existing edges must have been found.
   const known = [
     'packages/kernel/src/http/http.ts -> packages/kernel/src/http/service.ts',
     'packages/platform/src/postgres/cluster.ts -> packages/platform/src/postgres/account.ts',
@@ -155,7 +158,7 @@ function tool(name: string, ...args: readonly string[]): Promise<string> {
   return node(realpathSync(join(root, 'node_modules', '.bin', name)), ...args);
 }
 
-/** The output of a failed program, or nothing. */
+/** The output of a program if it failed; nothing if it succeeded. */
 function node(...args: readonly string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = [];

@@ -47,7 +47,7 @@ function isMapped(folder: string): boolean {
 
 interface Entry {
   readonly path: string;
-  /** Subfolders in its description: words that end with a slash. */
+  /** The subfolders that the entry's description mentions: words that end with a slash. */
   readonly mentions: string[];
 }
 

@@ -39,7 +39,10 @@ async function installBuilder(): Promise<void> {
 
 type Lockfile = { packages: Record<string, { version?: string; optional?: boolean }> };
 
-/** Whether the lockfile that npm leaves in `node_modules` has all of ours; some packages are for other platforms. */
+/**
+ * Whether the lockfile that npm leaves in `node_modules` contains every package of ours, except optional ones for other
+ * platforms.
+ */
 function isInstalled(): boolean {
   const path = join(site, 'node_modules/.package-lock.json');
   if (!existsSync(path)) return false;
@@ -55,7 +58,7 @@ function isInstalled(): boolean {
 
 function writeContent(tree: Tree): void {
   const folder = join(site, '.content');
-  // Astro's cache has rendered pages, in which a change of our plugins would be missing.
+  // Removes Astro's cache too: it contains rendered pages, which would lack changes to our plugins.
   for (const old of [folder, dist, join(site, '.astro'), join(site, 'node_modules/.astro')])
     rmSync(old, { recursive: true, force: true });
   for (const [path, content] of siteContent(tree)) {

@@ -1,5 +1,5 @@
-// A version of an event's type may only add fields (docs/reference/versions.md#events): the fields of consumers remain
-// unchanged.
+// A version of an event's type may only add fields (docs/reference/versions.md#events), so that the fields that
+// consumers read remain unchanged.
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -58,7 +58,7 @@ function changesOf(before: Place, after: Place, path = 'payload', depth = 0): st
   );
   if (further.length > 0)
     return [`${path} was ${kindsOf(old).join(' or ')}, and may be ${further.join(' or ')} now`];
-  // A recursive type is compared at its first level only: deeper levels are equal if that is.
+  // A recursive type is compared at its first level only: if that level is equal, the deeper levels are too.
   if (depth >= depthMax) return [];
   return [
     ...fieldsOf(old).flatMap((name) => fieldChanges(name, old, young, path, depth)),
@@ -73,7 +73,7 @@ function fieldChanges(name: string, old: Place[], young: Place[], path: string, 
   const wasAlways = isAlways(old, name);
   const lost = wasAlways && !isAlways(young, name) ? [`${at} was always there, and may be absent now`] : [];
   const [first, ...others] = was;
-  // If there are several variants, only the fields are compared, not their values in each variant.
+  // If there are several variants, only their fields are compared, not the values in each variant.
   if (first === undefined || others.length > 0 || is.length > 1) return lost;
   return [...lost, ...changesOf(first, is[0] as Place, at, depth + 1)];
 }

@@ -53,7 +53,7 @@ has changed something, the error reports it and shows the result.
 | 2 | usage error |
 | 4 | not signed in, or the token is invalid |`;
 
-/** The reference of the command line. */
+/** Writes the reference of the command line. */
 export function writeCli(): GeneratedFile {
   const program = buildProgram({
     config: { home: undefined, environment: {} },

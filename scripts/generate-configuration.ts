@@ -14,7 +14,7 @@ sets itself (databases, keys, secrets, addresses) can be overridden.`;
 
 const consolePurpose = `\`baton console serve\` serves the console alone, and forwards the requests of its page to services that run elsewhere.`;
 
-/** Every setting with its default, its unit and a sentence. */
+/** Lists every setting with its default, its unit and a sentence. */
 export function writeConfiguration(services: readonly Service[]): GeneratedFile {
   const declaredByServices = new Set(services.flatMap(({ settings }) => Object.keys(settings)));
   const own = Object.entries(platformSettings).filter(([setting]) => !declaredByServices.has(setting));
@@ -30,7 +30,7 @@ export function writeConfiguration(services: readonly Service[]): GeneratedFile 
 }
 
 function section(name: string, purpose: string, settings: SettingTable): string {
-  // Sorted by name, so that related settings are together, regardless of their layers.
+  // Sorted by name, so that related settings are together even if they belong to different layers.
   const byName = Object.entries(settings).toSorted(([left], [right]) => (left < right ? -1 : 1));
   const rows = byName.map(([setting, declared]) => [
     code(setting),

@@ -5,7 +5,7 @@ import { anchorsOf } from './docs/headings.ts';
 import { writeErrors } from './generate-errors.ts';
 import { services } from './services.ts';
 
-/** Advice that fits every code is useless. */
+/** Advice is useless if it fits every code. */
 const generic = [/^Fix the request\.?$/, /^Read the state again/, /^Check the identifier and the tenant/];
 const sharedMax = 5;
 const rows = services.flatMap((service) =>
@@ -117,5 +117,7 @@ function partsOf(example: string) {
   return { method, path, query: new URLSearchParams(query), headers, body };
 }
 
-/** `"<taskId>"` is a placeholder of an id. */
+/**
+ * `"<taskId>"` is a placeholder for an id.
+ */
 const withIds = (body: string) => body.replaceAll(/"<\w+>"/g, '"018f0000-0000-7000-8000-000000000000"');

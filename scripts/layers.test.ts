@@ -46,7 +46,7 @@ test('a tree that respects its layers has no problems', async () => {
   assert.deepEqual(problems, []);
 });
 
-/** The rule, the name of its violation, and the files that violate it. */
+/** The name of the violation that a rule reports, and the files that violate the rule. */
 const forbidden: [rule: string, problem: string, tree: Record<string, string>][] = [
   [
     'a file may not import a layer above its own',

@@ -25,12 +25,12 @@ export const layers: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Files of one folder of a service, tests and test support not counted. */
+/** The maximum number of files in one folder of a service, without tests and test support. */
 export const folderFilesMax = 15;
-/** Feature folders directly in one layer. */
+/** The maximum number of feature folders directly in one layer. */
 export const layerFeaturesMax = 12;
 
-/** The packages that each package may use, except in tests. Other packages may use none. */
+/** The packages that each package may use, except in tests. A package that isn't listed may use none. */
 const usable: Readonly<Record<string, readonly string[]>> = {
   values: [],
   'process-engine': ['values'],
@@ -65,7 +65,8 @@ export interface LayerReport {
 }
 
 /**
- * Checks imports between layers and packages. An `import type` also counts, because it couples two files like a value.
+ * Checks imports between layers and packages. An `import type` counts too, because it couples two files like any
+ * other import.
  * @param root the repository; @param files paths of TypeScript files inside it
  */
 export function checkLayers(root: string, files: readonly string[]): LayerReport {
@@ -134,7 +135,7 @@ function placeOf(file: string): Place {
   return { pack, layer, feature: below.filter((name) => name !== 'testing').join('/'), isTesting };
 }
 
-/** The reason why an import is not allowed, or undefined. Inside its package a test may import anything. */
+/** The reason why an import is not allowed, or undefined. A test may import anything inside its own package. */
 function forbidden({ from, to, specifier }: Import): string | undefined {
   const here = placeOf(from);
   if (specifier.startsWith('@baton/') && to === undefined) return 'it names no module of that package';
@@ -165,8 +166,8 @@ function betweenPackages(here: Place, there: Place): string | undefined {
 }
 
 /**
- * A pure package only computes: it reads no files, opens no connections, and reads no clock. `node:net` only parses
- * addresses.
+ * A pure package only computes: it reads no files, opens no connections, and reads no clock. `node:net` is allowed
+ * because it is used only to parse addresses.
  */
 function impureModule({ pack }: Place, specifier: string): string | undefined {
   if (pack === undefined || !pure.has(pack)) return undefined;
@@ -216,7 +217,7 @@ function featureCycles(imports: readonly Import[]): string[] {
     const [here, there] = [placeOf(from), to === undefined ? undefined : placeOf(to)];
     if (there === undefined || here.isTesting || there.isTesting) return [];
     if (here.pack !== there.pack || here.layer !== there.layer || here.layer === undefined) return [];
-    // The layer's own files are below its features (errors.ts) and above them (app.ts).
+    // The layer's own files are not counted: some are below its features (errors.ts), others above them (app.ts).
     if (here.feature === '' || there.feature === '' || here.feature === there.feature) return [];
     const layer = `${here.pack}/${here.layer}`;
     return [[`${layer}/${here.feature}`, `${layer}/${there.feature}`]];
@@ -259,7 +260,7 @@ function environmentReaders(root: string, files: readonly string[]): string[] {
 /** The import of a template tag of `kernel/database/sql.ts`. Kysely's `sql`, for text that varies, isn't one. */
 const statementTag = /^import \{[^}]*(?<!type )\b(?:sql|part)\b[^}]*\} from '[^']*\/sql(?:\.ts)?';$/m;
 
-/** Statements have a name, and are compared with the database: `scripts/statements.ts` reads these files only. */
+/** Statements are compared with the database by name; `scripts/statements.ts` reads only these files. */
 function statementsElsewhere(root: string, files: readonly string[]): string[] {
   return files
     .filter((file) => /^packages\/[^/]+\/src\//.test(file) && !placeOf(file).isTesting)

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** A text that must not be found, in one of its possible spellings. */
+/** A text that must not be found: one possible spelling of a secret. */
 export interface Needle {
   readonly text: string;
   readonly spelling: string;
@@ -12,10 +12,10 @@ const windowBytes = 12;
 const filterBits = 25;
 const base = 0x01000193;
 
-/** Only the end of each part of a token is searched for: no other token contains it. */
+/** Of a token, only the end of each part is searched for; it occurs in no other token. */
 const partLength = 48;
 
-/** Every spelling of a secret to search for; of a JWT its claims and its signature separately. */
+/** Every spelling of a secret to search for. The claims and the signature of a JWT are searched for separately. */
 export function listSpellings(secret: string): Needle[] {
   const parts = /^[\w-]+\.([\w-]{20,})\.([\w-]{20,})$/.exec(secret);
   const whole = parts === null ? [secret] : parts.slice(1).map((part) => part.slice(-partLength));
@@ -42,21 +42,21 @@ export function listHashes(secret: string): Needle[] {
   }));
 }
 
-/** The text inside a longer one in base64: it can begin at any of three offsets, in two alphabets. */
+/** The base64 forms of a text inside a longer one: the text can begin at any of three offsets, in two alphabets. */
 function base64Of(text: string): string[] {
   return [0, 1, 2].flatMap((before) => {
     const encoded = Buffer.concat([Buffer.alloc(before), Buffer.from(text)]).toString('base64');
     const end = encoded.length - (encoded.endsWith('==') ? 3 : encoded.endsWith('=') ? 2 : 0);
-    // The characters at both ends also hold bits of the bytes around.
+    // The characters at both ends are left out, because they also encode bits of the surrounding bytes.
     const inside = encoded.slice([0, 2, 3][before], end);
     return [inside, inside.replaceAll('+', '-').replaceAll('/', '_')];
   });
 }
 
 /**
- * Searches many texts at once by a rolling hash of 12 bytes (Rabin-Karp). It is compared with the hash of each needle's
- * middle, which is rarer than its ends (`iam_pat_`, `@example.com`); on a match the whole needle is compared. 100 MB
- * take a few seconds, however many needles there are.
+ * Searches many texts at once by a rolling hash of 12 bytes (Rabin-Karp). The hash is compared with that of each
+ * needle's middle, which is rarer than its ends (`iam_pat_`, `@example.com`); on a match, the whole needle is compared.
+ * 100 MB take a few seconds, however many needles there are.
  */
 export function createSearch(needles: readonly Needle[]) {
   const middles = new Map<number, { needle: Needle; bytes: Buffer; upToMiddle: number }[]>();

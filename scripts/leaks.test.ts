@@ -32,7 +32,7 @@ const kept: Kept[] = [
 ];
 const hashOf = (text: string) => createHash('sha256').update(text).digest('hex');
 
-/** Searches a run of one test that had the secrets and wrote these texts. */
+/** Searches the records of one test that had these secrets and wrote these strings. */
 async function search(texts: { log?: string; tables?: Record<string, string> }, allowed: Allowed[] = []) {
   const write = (end: string, text: string) =>
     writeFile(join(directory, `src!claims.test.ts~1.${end}`), text);

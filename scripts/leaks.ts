@@ -48,7 +48,7 @@ const forms: readonly [start: string, kind: string, form: RegExp][] = [
   ['-----BEGIN', 'private key', /-----BEGIN (?:[A-Z]+ )?PRIVATE KEY/y],
 ];
 
-/** A whole run must contain a secret of each of these kinds; otherwise it didn't search for them. */
+/** A whole run must contain a secret of each of these kinds; if one is missing, the search didn't cover that kind. */
 const kindsOfWholeRun = [
   'platform access token',
   'client secret',
@@ -148,7 +148,8 @@ function placeAt(text: Buffer, at: number, file: string): string {
 }
 
 /**
- * The start of the line up to the secret; of every long word only the first characters, since it may be a secret too.
+ * The start of the line up to the secret; every long word is cut to its first characters, because it may be a secret
+ * too.
  */
 function startOf(text: Buffer, at: number): string {
   const start = text.lastIndexOf('\n', at) + 1;

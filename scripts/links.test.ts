@@ -6,7 +6,7 @@ import { checkoutTree, findDeadLinks } from './links.ts';
 
 const root = dirname(import.meta.dirname);
 
-/** The dead links of `README.md` with this text, together with a few other files. */
+/** The dead links of a `README.md` with this text, together with a few other files. */
 const deadIn = (text: string) => deadOf({ 'README.md': text });
 
 function deadOf(texts: Readonly<Record<string, string>>): string[] {

@@ -7,7 +7,10 @@ import { isExternal, lineAt, referencesOf } from './docs/references.ts';
 
 /** Files that may point to pages: in comments, messages and descriptions. */
 const pointing = new Set(['.ts', '.tsx', '.mjs', '.sql', '.css', '.sh', '.py', '.yaml', '.yml', '.md']);
-/** Backlogs of other trackers, which tests import, and the tests of this check and of the site, which have dead links. */
+/**
+ * Files with dead links that are not checked: backlogs of other trackers, which tests import, and the tests of this
+ * check and of the site.
+ */
 const isTestInput = (file: string) =>
   file.startsWith('packages/cli/src/import/testing/') || /^scripts\/(?:links|docs\/.*)\.test\.ts$/.test(file);
 
@@ -56,7 +59,10 @@ function deadReferences(known: Known, file: string, text: string): string[] {
     });
 }
 
-/** A pointer may also be relative to the file that holds it. Links are checked already, so they are skipped. */
+/**
+ * A pointer may also be relative to the file that contains it. Links are skipped here, because they have already been
+ * checked.
+ */
 function deadPointers(known: Known, file: string, text: string): string[] {
   const links = file.endsWith('.md') ? referencesOf(text) : [];
   const isLink = (index: number) =>
@@ -85,7 +91,7 @@ function reasonOf(known: Known, path: string, anchor: string | undefined): strin
   return known.anchors(plain).has(anchor) ? undefined : `names no heading of ${plain}`;
 }
 
-/** A percent sign that encodes nothing is itself. */
+/** A malformed percent escape is left as it is. */
 function decoded(target: string): string {
   try {
     return decodeURI(target);

@@ -7,9 +7,9 @@ import { sourceFiles } from './sources.ts';
 const root = dirname(import.meta.dirname);
 
 /**
- * The one listener of Baton, tests of its parts, the fakes of other services' servers, and two programs on loopback: the server of the
- * built documentation site, a developer's tool for files that anybody may read, which must start without the packages of Baton; and the
- * receiver of `baton login`, which takes one response of a browser within ten minutes (RFC 8252).
+ * Files that may import the HTTP server: Baton's one listener, tests of its parts, fakes of other services' servers,
+ * and two programs on loopback: the server of the built documentation site, which must start without Baton's packages,
+ * and the receiver of `baton login`, which takes one response of a browser within ten minutes (RFC 8252).
  */
 const allowed = [
   'e2e/agents.test.ts',

@@ -56,7 +56,7 @@ try {
   await rm(directory, { recursive: true, force: true });
 }
 
-/** The worst of each figure, as a table for docs/performance.md. */
+/** Prints the worst value of each figure, as a table for docs/performance.md. */
 function print(lines: readonly Line[]): void {
   const seconds = ((performance.now() - began) / 1000).toFixed(0);
   console.log(

@@ -1,9 +1,9 @@
-// npm run model [-- steps]: random histories of tasks, claims, runs, approvals and child handles against their model; 25,000
-// steps by default. npm run model -- calendars [runs]: random calendars against a walk minute by minute; 3,000 runs of each
-// property by default. npm run model -- processes [definitions]: random processes in the engine against a reference
-// interpreter; 2,000 definitions by default. npm run model -- process-histories [definitions]: the same in the whole service,
-// while its workers are killed; 2,000 by default. A failure prints the seed, and the shrunken history if it can be
-// shrunk.
+// npm run model [-- steps]: random histories of tasks, claims, runs, approvals and child handles against their model;
+// 25,000 steps by default. npm run model -- calendars [runs]: random calendars against a minute-by-minute count; 3,000
+// runs of each property by default. npm run model -- processes [definitions]: random processes in the engine against a
+// reference interpreter; 2,000 definitions by default. npm run model -- process-histories [definitions]: the same in
+// the whole service, while its workers are killed; 2,000 by default. A failure prints the seed, and the shrunken
+// history if it can be shrunk.
 import { dirname } from 'node:path';
 import { prepareEnvironment } from './test-environment.ts';
 import { runTests } from './test-run.ts';

@@ -30,7 +30,7 @@ function commandsOf(text: string): string[] {
     .filter((line) => /^(?:npm|node bin\/run\.mjs) /.test(line));
 }
 
-/** Returns the fault of a command; undefined for a valid one. */
+/** Returns the fault in a command; undefined for a valid one. */
 function faultOf(command: string): string | undefined {
   const [program, ...words] = command.split(/\s+/).filter((word) => word !== '--' && word !== '...');
   if (program === 'node') return existsSync(join(root, words[1] ?? '')) ? undefined : `no file ${words[1]}`;
@@ -46,7 +46,7 @@ function faultOf(command: string): string | undefined {
 function faultOfTests(args: readonly string[]): string | undefined {
   try {
     const { patterns, depth, isMerge } = parseOptions(args);
-    // For a merge, these are the folders of the records.
+    // With `--merge`, the patterns are folders of records, not test files.
     if (isMerge) return undefined;
     const unmatched = patterns.find((pattern) => pickFiles(testFiles(root), [pattern], depth).length === 0);
     return unmatched === undefined ? undefined : `no test file matches ${unmatched}`;

@@ -30,7 +30,7 @@ export function listOperations({ paths }: OpenApiDocument) {
   );
 }
 
-/** The value that a reference points to; any other value unchanged. */
+/** The value that a reference points to; a value that is not a reference is returned unchanged. */
 export function resolved(document: OpenApiDocument, value: JsonObject): JsonObject | undefined {
   if (typeof value['$ref'] !== 'string') return value;
   const [start, ...steps] = value['$ref'].split('/');

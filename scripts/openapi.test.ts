@@ -100,7 +100,7 @@ function exampleOf(document: OpenApiDocument, { example, examples = {} }: Media)
   return first === undefined ? example : resolved(document, first)?.['value'];
 }
 
-/** Returns the fault of an example; a schema's `.meta({ examples: [...] })` determines its example. */
+/** Returns the fault in an example. A schema's `.meta({ examples: [...] })` determines its example. */
 function misfits(form: z.ZodType | null | undefined, example: unknown, what: string): string[] {
   const issues = form?.safeParse(example).error?.issues ?? [];
   return issues.map(({ path, message }) => `${what}: ${path.join('.')}: ${message}`);

@@ -1,5 +1,6 @@
-// node bin/run.mjs scripts/released-api.ts: writes scripts/released-api.json, on which clients of the released version rely. The
-// step `released API` of `npm run check` compares the current API with it (docs/reference/versions.md#http-api).
+// node bin/run.mjs scripts/released-api.ts: writes scripts/released-api.json, the API that clients of the released
+// version rely on. The step `released API` of `npm run check` compares the current API with it
+// (docs/reference/versions.md#http-api).
 import { readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { type OpenApi, type Surface, surfaceOf } from './api-surface.ts';
@@ -12,7 +13,7 @@ const msPerDay = 86_400_000;
 
 /**
  * Compares the API with the released one.
- * @param today a date such as 2026-11-28: operations and fields deprecated 90 days before it
+ * @param today a date such as 2026-11-28; operations and fields that were deprecated 90 days before it
  * may be removed @returns one sentence per change that breaks a client of the released version
  */
 export function brokenPromises(released: Surface, present: Surface, today: string): string[] {
@@ -24,7 +25,7 @@ export function brokenPromises(released: Surface, present: Surface, today: strin
     if (is === undefined) return [`${name} was removed.`];
     const lost = (key: 'returns' | 'accepts') =>
       fieldsIn(was[key]).filter((field) => !fieldsIn(is[key]).includes(field) && !isOver(field));
-    // A field of a new, optional object is required only of clients that send the object.
+    // A required field of a new, optional object breaks no client, because no existing client sends the object.
     const isNewRule = (field: string) =>
       !fieldsIn(was.requires).includes(field) &&
       (isWhole(field) || fieldsIn(was.accepts).includes(parentOf(field)));
@@ -40,9 +41,9 @@ export function brokenPromises(released: Surface, present: Surface, today: strin
 }
 
 const fieldsIn = (text: string) => text.split(' ').filter((field) => field !== '');
-/** Whether it is the body or a parameter (`query:limit`), which are in no other object. */
+/** Whether the field is the body or a parameter (`query:limit`), which belong to no object. */
 const isWhole = (field: string) => field === 'body' || /^(path|query|header):/.test(field);
-/** The object of a field, without the marks of its list or map: `a.b[].c` is in `a.b`, and `a` in `body`. */
+/** The object that contains a field, without the marks of a list or map: `a.b[].c` is in `a.b`, and `a` in `body`. */
 const parentOf = (field: string) => field.replace(/\.?[^.]*$/, '').replace(/[[\]{}]+$/, '') || 'body';
 
 /** Compares the committed descriptions with the committed surface of the release. */
@@ -59,7 +60,7 @@ const readJson = (file: string): unknown => JSON.parse(readFileSync(join(root, f
 const releasedOf = (file: string): Surface => (readJson(releasedFile) as Released).surfaces[file] ?? {};
 const presentOf = (file: string): Surface => surfaceOf(readJson(file) as OpenApi);
 
-/** Marks of deprecation are made by hand, so they are kept. */
+/** Deprecations are entered by hand, so they are kept. */
 function writeReleased(): void {
   const { version } = readJson('package.json') as { version: string };
   const surfaces = descriptions.map((file) => {

@@ -7,7 +7,7 @@ import { untestedPromises } from './security-page.ts';
 const root = dirname(import.meta.dirname);
 const page = readFileSync(join(root, 'SECURITY.md'), 'utf8');
 
-/** Returns the problems after a replacement in the page. */
+/** Returns the problems that a replacement in the page causes. */
 function problemsAfter(text: string | RegExp, other: string): string[] {
   const planted = page.replace(text, other);
   assert.notEqual(planted, page, `${text} is in the page`);

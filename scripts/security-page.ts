@@ -4,8 +4,8 @@ import { join } from 'node:path';
 const pageName = 'SECURITY.md';
 
 /**
- * Checks that each promise of the security page lists its tests in the table at the page's end, and that these exist.
- * In the name of a test `…` is a part that the test fills in.
+ * Checks that each promise of the security page lists its tests in the table at the page's end, and that these tests
+ * exist. In the name of a test, `…` is a part that the test fills in.
  * @param root of the repository, to which the links of the page
  * are relative @param page its text, if it is not the one in the repository
  * @returns one line per problem
@@ -39,7 +39,7 @@ interface NamedTest {
   readonly names: readonly string[];
 }
 
-/** Each link to a file, with the quoted names up to the next link. */
+/** Each link to a file, with the quoted test names between that link and the next one. */
 function testsIn(text: string): NamedTest[] {
   return [...text.matchAll(/\]\(([^)]+)\)([^[]*)/g)].map(([, file = '', names = '']) => ({
     file,
@@ -53,7 +53,7 @@ function missing(root: string, { file, names }: NamedTest): string[] {
   return names.filter((name) => !found.has(name)).map((name) => `${file} has no test "${name}"`);
 }
 
-/** The names of the tests of a file; not of those that are skipped or in a comment. */
+/** The names of the tests in a file, except those that are skipped or in a comment. */
 function namesIn(text: string): Set<string> {
   const calls = text.matchAll(
     /^ *(?:await )?(?:test|longTest|describe|describeLong|register)\(\s*(['"`])(.*?)(?<!\\)\1/gms,

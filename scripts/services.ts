@@ -17,7 +17,7 @@ import type { SettingTable } from '@baton/kernel/process/config';
 /** The declarations of a service, for the generated files and the truth test. */
 export interface Service {
   readonly name: 'identity' | 'coordination';
-  /** Its purpose, in one sentence. */
+  /** The service's purpose, in one sentence. */
   readonly purpose: string;
   readonly endpoints: readonly Operation[];
   readonly errors: ErrorTable;
@@ -29,7 +29,7 @@ export interface Service {
   describeApi(): object;
   /** The AsyncAPI description, if the service sends events. */
   describeEvents?(): object;
-  /** The error codes of the steps before the handler at this endpoint. */
+  /** The error codes that the steps before the handler may return at this endpoint. */
   pipelineCodesOf(endpoint: Operation): readonly string[];
 }
 

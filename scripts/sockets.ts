@@ -1,4 +1,5 @@
-// npm run sockets [-- count]: the test of many WebSockets in one process, with 10,000 of them, and the cost of each.
+// npm run sockets [-- count]: runs the test with many WebSockets in one process, 10,000 of them by default, and
+// measures the cost of each.
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { loadavg, tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';

@@ -10,7 +10,7 @@ export function sourceFiles(root: string): string[] {
     'e2e/**/*.ts',
     'examples/**/*.ts',
   ];
-  // These folders contain the packages that benchmarks compare with.
+  // These folders contain the packages that the benchmarks compare Baton with.
   return globSync(patterns, { cwd: root, exclude: ['**/node_modules/**'] })
     .filter((file) => !isGenerated(join(root, file)))
     .sort();
@@ -25,7 +25,7 @@ function isGenerated(path: string): boolean {
   return /^\/\/ GENERATED\b/.test(readFileSync(path, 'utf8').split('\n', 1)[0] as string);
 }
 
-/** Returns the files that are too long to read in one sitting. Tests may be longer: they are lists of cases. */
+/** Returns the files that are too long to read in one sitting. Tests may be longer, because they are lists of cases. */
 export function oversizedFiles(root: string, files: readonly string[], linesMax: number): string[] {
   return files
     .filter((file) => !file.endsWith('.test.ts'))

@@ -1,6 +1,6 @@
 /** A static statement in a source file: the text between the backticks after `sql` or `sql<Row>`. */
 export interface SqlTemplate {
-  /** With `$1`, `$2` … for the parameters, and the texts of parts that are known. */
+  /** The text, with `$1`, `$2` … for the parameters, and with the known parts inserted. */
   readonly text: string;
   /** From 1. */
   readonly line: number;
@@ -8,20 +8,20 @@ export interface SqlTemplate {
   readonly row: { readonly start: number; readonly end: number } | undefined;
 }
 
-/** The texts of a template, between its expressions. */
+/** The literal parts of a template, between its expressions. */
 interface Pieces {
   readonly texts: readonly string[];
   readonly expressions: readonly string[];
 }
 
-/** The first part (``part`…` ``) of each declaration, by the declaration's name. */
+/** The first part (``part`…` ``) in each declaration, by the declaration's name. */
 export type SqlParts = ReadonlyMap<string, Pieces>;
 
 export interface SqlDeclaration {
   readonly name: string;
   readonly isExported: boolean;
   readonly templates: readonly SqlTemplate[];
-  /** Every name in it. */
+  /** Every name that occurs in the declaration. */
   readonly names: ReadonlySet<string>;
 }
 
@@ -39,9 +39,9 @@ export function findSqlParts(source: string): SqlParts {
 }
 
 /**
- * Finds the static statements of a source file, by the top-level declarations that hold them.
+ * Finds the static statements of a source file, by the top-level declarations that contain them.
  * @param source text of a TypeScript file as biome formats it
- * @param parts those that statements may contain, by the name that an expression begins with
+ * @param parts the parts that statements may contain, by the name that an expression begins with
  */
 export function findSqlTemplates(source: string, parts: SqlParts = new Map()): SqlDeclaration[] {
   const heads = [...source.matchAll(declarationHead)];
@@ -57,7 +57,7 @@ export function findSqlTemplates(source: string, parts: SqlParts = new Map()): S
   });
 }
 
-/** The text of a template with `$1`, `$2` … for its expressions, apart from parts. */
+/** The text of a template with `$1`, `$2` … for its expressions; an expression that is a part is inserted instead. */
 function composeText(pieces: Pieces, parts: SqlParts): string {
   let parameters = 0;
   const write = ({ texts, expressions }: Pieces): string =>
@@ -78,10 +78,10 @@ interface Found {
   readonly pieces: Pieces;
 }
 
-/** Comments to the end of the line, texts, words. */
+/** Matches what can be skipped as a whole: line comments, strings and words. */
 const skippable = /\/\/[^\n]*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"|[\w$]+/y;
 
-/** Scans TypeScript only to find the boundaries of texts, comments and templates. */
+/** Scans TypeScript only to find the boundaries of strings, comments and templates. */
 class Scanner {
   readonly #source: string;
   readonly #found = { statements: [] as Found[], parts: [] as Found[] };
@@ -96,7 +96,7 @@ class Scanner {
     return this.#found;
   }
 
-  /** Up to the brace that closes a `${`, or the end of the file. */
+  /** Scans code up to the brace that closes a `${`, or up to the end of the file. */
   #code(): void {
     for (let depth = 0; this.#at < this.#source.length; ) {
       skippable.lastIndex = this.#at;
@@ -166,7 +166,7 @@ class Scanner {
     return { texts: [...texts, text], expressions };
   }
 
-  /** A slash divides after a value and begins a regular expression elsewhere. */
+  /** After a value, a slash divides; elsewhere, it begins a regular expression. */
   #isExpressionNext(): boolean {
     return !/[\w$)\]'"`]\s*$/.test(this.#source.slice(Math.max(0, this.#at - 20), this.#at));
   }

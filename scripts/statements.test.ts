@@ -6,7 +6,7 @@ import { createTestDatabase, type TestDatabase } from '@baton/kernel/testing/dat
 import { checkStatements, type StatementReport } from './statements.ts';
 import { copyWorkTree, repository } from './testing/work-tree.ts';
 
-/** Statements whose declared rows differ from PostgreSQL's. */
+/** Statements whose declared row types differ from PostgreSQL's description. */
 const plantedFile = 'packages/coordination/src/service/planted.sql.ts';
 const planted = `import { sql, type Statement } from '@baton/kernel/database/sql';
 export const findExtra = () => sql<{ id: string; colour: string }>\`select id from tenants\`;
@@ -23,7 +23,7 @@ export const findBuilt = (): Statement<{ id: string }> => ({ text: 'select 1', v
 export const findIndirectly = () => findRight();
 `;
 
-/** Unnecessary lines of the list. */
+/** Entries of the list that aren't needed. */
 const needless = {
   'packages/kernel/src/http/idempotency.sql.ts: planted': '',
   'packages/kernel/src/planted-missing.sql.ts: findMissing': '',

@@ -18,9 +18,9 @@ interface Column {
 }
 
 /**
- * Compares every static statement in the packages' `.sql.ts` files with PostgreSQL's description of it: the same
- * columns, each of a type that its value fits. Nothing is executed. Whether a column can be null isn't compared: the
- * server doesn't describe it.
+ * Compares every static statement in the packages' `.sql.ts` files with PostgreSQL's description of it: the columns
+ * must be the same, and each declared type must fit the column's values. Nothing is executed. Whether a column can be
+ * null isn't compared, because the server doesn't describe it.
  * @param root a copy of the work tree, which this changes
  * @param urlOf the address of a migrated database for a package
  * @param listed statements that can't be compared, as `file: name`, with the reason
@@ -33,7 +33,7 @@ export async function checkStatements(
   const files = globSync('packages/*/src/**/*.sql.ts', { cwd: root }).sort();
   const read = (file: string) => readFileSync(join(root, file), 'utf8');
   const sources = new Map(files.map((file) => [file, read(file)]));
-  // Parts that several features use are in separate files.
+  // Parts that several features use are in files of their own.
   const shared = globSync('packages/*/src/**/*.sql-parts.ts', { cwd: root }).sort().map(read);
   const parts = new Map([...sources.values(), ...shared].flatMap((source) => [...findSqlParts(source)]));
   const problems: string[] = [];
@@ -56,7 +56,7 @@ export async function checkStatements(
   return { problems: [...problems, ...(await typeProblems(root))], compared };
 }
 
-/** Those that contain a statement, or refer to a declaration of their file that does. */
+/** The declarations that contain a statement, or that refer to a declaration in the same file that contains one. */
 function coveredNames(declarations: readonly SqlDeclaration[]): string[] {
   const covered = new Set(
     declarations.filter(({ templates }) => templates.length > 0).map(({ name }) => name),
@@ -136,14 +136,14 @@ const typesByOid: Readonly<Record<number, string>> = Object.fromEntries(
       ['boolean', [16]],
       // Whole numbers, floats, bigint and numeric.
       ['number', [20, 21, 23, 26, 700, 701, 1700]],
-      // Texts, names, uuid, timestamptz, and internal types without a form of their own.
+      // Text, names, uuid, timestamptz, and internal types, which have no form of their own.
       ['string', [18, 19, 25, 1042, 1043, 1184, 2205, 2950, 3220, 5069]],
-      // json and jsonb: whatever was stored.
+      // json and jsonb: whatever value was stored.
       ['any', [114, 3802]],
       ['Uint8Array', [17]],
       ['readonly boolean[]', [1000]],
       ['readonly number[]', [1005, 1007, 1021, 1022, 1231]],
-      // The driver leaves the elements of a bigint[] as texts.
+      // The driver returns the elements of a bigint[] as strings.
       ['readonly string[]', [1002, 1009, 1015, 1016, 2951]],
       ['readonly any[]', [199, 3807]],
       // void, the result of a function without one.
@@ -162,7 +162,8 @@ function columnsOf(fields: readonly Field[]): Column[] {
 }
 
 /**
- * The types that compare a declared row with the given one; a problem is a text, which tsc prints as a member's type.
+ * The types that compare a declared row with the described one. A problem is a string type, which tsc prints as the
+ * type of a member.
  */
 const rowTypes = `
 type KeyOf<Row> = Row extends unknown ? keyof Row : never;
@@ -182,7 +183,7 @@ export type Statements<Module, Known> = {
 export type Nothing<Found extends never> = Found;
 `;
 
-/** The source with checks of its row types, on the same lines. */
+/** The source with checks of its row types added, without changing the line numbers. */
 function withChecks(root: string, file: string, source: string, described: readonly Described[]): string {
   let text = source;
   for (const { template, columns, problem } of described.toReversed()) {
@@ -197,7 +198,9 @@ function withChecks(root: string, file: string, source: string, described: reado
   return `${text}\nimport type { Checked as $Checked, Problem as $Problem } from '${types}';\n`;
 }
 
-/** A file that compiles only if each module's statements are covered or listed, and each listed one must be listed. */
+/**
+ * A file that compiles only if each module's statements are covered or listed, and if each entry of the list is needed.
+ */
 function listsOf(
   covered: readonly (readonly [string, readonly string[]])[],
   listed: Readonly<Record<string, string>>,

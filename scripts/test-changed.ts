@@ -11,7 +11,7 @@ import { type Import, readImports } from './layers.ts';
 const compositions =
   /^packages\/(?:identity|coordination)\/src\/(?:app\/[^/]+|app\/event-types\/[^/]+|testing\/[^/]+|[^/]+\/errors)\.ts$/;
 const isTest = (file: string) => file.endsWith('.test.ts');
-/** The matrix test checks these declarations for all endpoints. */
+/** Files whose declarations the matrix test checks for all endpoints. */
 const declarations = /\.(?:api|fixtures|events)\.ts$/;
 /** Files on which every test depends. */
 const foundations = /^(?:package(?:-lock)?\.json|toolchain\/|bin\/|tsconfig\.json$|scripts\/test-)/;
@@ -76,8 +76,8 @@ export function touchedTests(
 const packageOf = (file: string) => file.split('/').slice(0, 2).join('/');
 
 /**
- * Whether a text refers to a file: by its path, without its first folder, or by its first two folders as arguments of
- * `join`.
+ * Whether a text refers to a file: by its path, by its path without the first folder, or by its first two folders as
+ * arguments of `join`.
  */
 function names(text: string, file: string): boolean {
   const [first, second, ...rest] = file.split('/');
@@ -86,7 +86,7 @@ function names(text: string, file: string): boolean {
   return forms.some((form) => text.includes(form));
 }
 
-/** Returns files that count as changed too: a migration changes the tables that its whole service uses. */
+/** Returns files that count as changed too: a migration changes the tables that the whole service uses. */
 function standingFor(file: string): string[] {
   const [, service] = /^(packages\/[^/]+)\/migrations\//.exec(file) ?? [];
   if (service !== undefined) return [`${service}/src/service/schema.ts`];

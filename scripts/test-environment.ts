@@ -7,8 +7,8 @@ import type { Depth } from './test-order.ts';
 import { makeFolders } from './test-records.ts';
 
 /**
- * `npm test` searches only these databases for secrets: these tests call every endpoint. All databases take a tenth of
- * a run.
+ * `npm test` searches the databases of only these tests for secrets, because they call every endpoint. Searching all
+ * databases would take a tenth of the time of a run.
  */
 const searchedFiles = ['identity', 'coordination'].map(
   (service) => `packages/${service}/src/app/matrix.test.ts`,
@@ -62,7 +62,8 @@ export async function prepareEnvironment({ depth, records, isSearched }: Environ
 }
 
 /**
- * Kept between runs in the account's own folder, because others must not write to it; without one, only for this run.
+ * The folder of the cache. It is kept between runs in the account's own folder, because others must not write to it; if
+ * there is no such folder, the cache is for this run only.
  */
 async function compileCache(directory: string): Promise<string> {
   const kept = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'baton', 'compiled');
@@ -75,7 +76,7 @@ async function compileCache(directory: string): Promise<string> {
 }
 
 const memoryFileSystem = '/dev/shm';
-/** The maximum size of a run's databases, with room for everything else. */
+/** The minimum free memory: enough for the databases of a run, with room for everything else. */
 const memoryBytesMin = 8 * 1024 ** 3;
 
 /**
@@ -93,7 +94,7 @@ async function folderInMemory(): Promise<string | undefined> {
   }
 }
 
-/** Folders of killed runs would continue to use memory. */
+/** Removes the folders of killed runs, which would continue to use memory. */
 async function removeLeftFolders(): Promise<void> {
   for (const name of await readdir(memoryFileSystem)) {
     const [, pid] = /^baton-test-(\d+)-/.exec(name) ?? [];

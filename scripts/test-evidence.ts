@@ -53,7 +53,8 @@ on<HttpMessage>('http.client.response.finish', ({ request, response }) => {
   if (id !== undefined) last.requestId = id;
 });
 
-// Workers and child processes of a test load this file, too. With a hook they would overwrite the test's report.
+// Workers and child processes of a test load this file too. They get no hook, because they would overwrite the test's
+// report.
 if (isMainThread && /\.test\.\w+$|\/test-group\.ts$/.test(process.argv[1] ?? ''))
   afterEach(async (t) => {
     const { error } = t as { error?: unknown };

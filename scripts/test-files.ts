@@ -9,7 +9,7 @@ const isLong = (file: string) => file.endsWith('.long.test.ts');
 /** Returns the paths of all test files, relative to the repository. */
 export function testFiles(root: string): string[] {
   const patterns = folders.map((folder) => `${folder}/**/*.test.ts`);
-  // Cerbos and the packages to which the benches compare have their own node_modules.
+  // Cerbos and the packages that the benchmarks compare with have their own node_modules.
   return globSync(patterns, { cwd: root, exclude: ['**/node_modules/**'] }).sort();
 }
 

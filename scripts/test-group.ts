@@ -8,7 +8,7 @@ import { suiteEnds } from './test-reporter.ts';
 for (const file of process.argv.slice(2)) {
   const ended = once(suiteEnds, file);
   describe(file, async () => {
-    // The records for the leak test have this name.
+    // The leak test's records are stored under this name.
     process.argv[1] = file;
     await import(resolve(file));
   });

@@ -33,7 +33,7 @@ export function compareNames(before: readonly Named[], after: readonly Named[]):
   return { before: old.size, after: now.size, missing, added: [...targets.values()].flat(), moved };
 }
 
-/** Some names contain an id that each run generates. */
+/** Matches the ids in names of tests: each run generates different ones. */
 const ids = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}/g;
 
 function distinct(tests: readonly Named[]): Map<string, Named> {

@@ -8,13 +8,16 @@ export type Depth = 'usual' | 'long';
 /** Durations of the longer test files, by depth and path; `--record` writes them. */
 const recordPath = join(import.meta.dirname, 'test-seconds.json');
 const recordedSecondsMin = 3;
-/** For a file that isn't recorded: the typical duration of both services' tests on two cores in 2026. */
+/**
+ * Estimates the duration of a file that isn't recorded: the typical speed of both services' tests, on two cores in
+ * 2026.
+ */
 const bytesPerSecond = 6000;
 
 /**
- * Loading a service takes 1.3 s of processor time, as much as many of its test files need. So files up to the
- * first limit share a process, whose total duration is bounded by the second. Forty of them took 84 s of processor
- * time together, and 138 s with a process for each.
+ * Loading a service takes 1.3 s of processor time, as much as many of its test files need. Therefore files up to the
+ * first limit share a process; the second limit bounds the total duration of such a process. Forty of these files took
+ * 84 s of processor time together, and 138 s with a process for each.
  */
 const sharedSecondsMax = 20;
 const groupSecondsMax = 60;
@@ -40,7 +43,7 @@ export interface Ordering {
 
 /**
  * Groups test files; each group runs in one process. Long files run alone, short files of one surface together.
- * The longest groups start first: otherwise a long one would keep a single core busy at the end.
+ * The longest groups start first, because otherwise a long one could keep a single core busy at the end.
  * @param files paths inside `root`
  */
 export function groupFiles(
@@ -83,7 +86,7 @@ function randomKeys(seed: number | undefined): (file: string) => string {
   return (file) => createHash('sha256').update(`${seed} ${file}`).digest('hex');
 }
 
-/** Neighbours share a process: they load the same modules. */
+/** Files that follow each other in this order share a process, because they load the same modules. */
 function shareProcesses(weighed: readonly Weighed[], sortKey: (file: string) => string): Weighed[] {
   const groups: Weighed[] = [];
   const shared = weighed.filter(({ isShared }) => isShared);

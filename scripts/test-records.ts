@@ -21,7 +21,7 @@ export interface RunRecord {
   readonly seconds: Readonly<Record<string, number>>;
 }
 
-/** Folders to which a run writes the services' behaviour (truth), and their logs and stored data (leaks). */
+/** Folders to which a run writes the services' behaviour (truth), and the services' logs and stored data (leaks). */
 export interface RecordFolders {
   readonly truthDirectory: string;
   readonly leakDirectory: string;
@@ -30,7 +30,7 @@ export interface RecordFolders {
 /** Creates empty folders for a run's records. */
 export function makeFolders(directory: string): RecordFolders {
   const folders = foldersOf(directory);
-  // The folders of an earlier run could be mistaken for a killed run.
+  // The files of an earlier run must not remain: if this run is killed, they could be mistaken for its own.
   for (const file of [runFile, testsFile]) rmSync(join(directory, file), { force: true });
   for (const folder of Object.values(folders)) {
     rmSync(folder, { recursive: true, force: true });

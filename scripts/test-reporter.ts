@@ -5,7 +5,7 @@ import { collectEvidence } from './test-evidence.ts';
 
 /** The result of one test, or of a suite at the top, as a line of JSON for scripts/test-run.ts. */
 export interface TestEnd {
-  /** Including the names of the enclosing suites and tests, as `suite > test`. */
+  /** The name, including the names of the enclosing suites and tests, as `suite > test`. */
   readonly name: string;
   readonly result: 'passed' | 'failed' | 'skipped' | 'suite';
   readonly seconds: number;
@@ -38,8 +38,8 @@ export default async function* reporter(events: AsyncIterable<TestEvent>): Async
 }
 
 /**
- * Prints the runner's message about an error outside of running tests, such as one in a connection that a test left
- * open. It belongs to no test, but the process ends with code 1.
+ * Prints the runner's message about an error outside running tests, such as one in a connection that a test left open.
+ * The error belongs to no test, but the process ends with code 1.
  */
 function reportStrayError(message: string): void {
   if (/^(?:Error|Warning): /.test(message)) process.stderr.write(`${message}\n`);

@@ -92,7 +92,7 @@ test('the last ten lines of a failing test are the expected value, the response,
 });
 
 test('skipped and unfinished tests are listed', async () => {
-  // Not a skipped test of ours: this is the text of a file that the run is tested with.
+  // These tests are skipped on purpose: they are the content of a file that is used to test the run.
   const { totals } = await runTexts([
     "test('later', { skip: true }, () => {}); test('soon', { todo: true });",
   ]);
@@ -141,7 +141,8 @@ test('files of a group run one after another in one process, each with its own h
      after(() => globalThis.order.push('${name} ends'));`;
   const { totals } = await runTexts(
     [
-      // The skipped test is in the text of a file that the run is tested with: its name must be printed.
+      // The name of the skipped test must be printed. The test is in the content of a file that is used to test the
+      // run.
       `${hooks('one')} test('a', () => {}); describe('s', () => { test('b', () => {}); });`,
       `${hooks('two')} test('c', { skip: true }, () => {});
        test('d', () => { if (globalThis.order.join() !== 'one begins,one ends,two begins') throw new Error(globalThis.order.join()); });`,

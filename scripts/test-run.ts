@@ -12,7 +12,7 @@ export interface TestTotals {
   readonly failures: readonly string[];
   /** File and name of each test that did not run. */
   readonly skipped: readonly string[];
-  /** What each file took. */
+  /** The duration of each file. */
   readonly seconds: ReadonlyMap<string, number>;
   /** Every test that completed. */
   readonly tests: readonly TestRecord[];
@@ -37,25 +37,25 @@ interface OpenTotals {
 
 export interface TestLimits {
   readonly filesAtOnce: number;
-  /** Used while one of the measuring files is running or queued. */
+  /** The limit while one of the measuring files is running or queued. */
   readonly filesAtOnceMeasuring: number;
   readonly testTimeoutMs: number;
-  /** The timeout of a group. It also ends a group whose tests have ended but whose process is still running. */
+  /** The timeout of a group. It also ends a process that is still running after the group's tests have ended. */
   readonly groupTimeoutMs: number;
 }
 
 /**
- * A file waits for a third of its time: for a timeout, a lock, a program that starts. With two files per core, all tests took
- * longer in November 2026.
+ * A file spends a third of its time waiting for a timeout, a lock or a program that starts. With two files per core,
+ * the whole run took longer in November 2026.
  */
 const filesPerCore = 1.5;
-/** The throw-away PostgreSQL takes 200 connections, and a test file up to a dozen. */
+/** The throw-away PostgreSQL accepts 200 connections, and a test file uses up to a dozen. */
 const filesAtOnceMax = 16;
 
-/** Like `baton` loads it. */
+/** The module that makes programs start fast, loaded in the same way as by `baton`. */
 const fastStart = new URL('../bin/fast-start.mjs', import.meta.url).href;
 
-/** The time for an ended process's output to arrive. */
+/** How long to wait for the remaining output of a process that has ended. */
 const outputGraceMs = 500;
 
 const filesAtOnce = Math.min(Math.ceil(availableParallelism() * filesPerCore), filesAtOnceMax);
@@ -63,7 +63,7 @@ const filesAtOnce = Math.min(Math.ceil(availableParallelism() * filesPerCore), f
 export const usualLimits: TestLimits = {
   filesAtOnceMeasuring: filesAtOnce,
   filesAtOnce,
-  // Ten times the longest test and group on a quiet machine: only a hanging test reaches it.
+  // Ten times the duration of the longest test and group on a quiet machine, so only a hanging test reaches it.
   testTimeoutMs: 300_000,
   groupTimeoutMs: 900_000,
 };
@@ -78,7 +78,7 @@ export const longLimits: TestLimits = {
 
 interface FileEnd {
   readonly tests: readonly TestEnd[];
-  /** What the file's process printed. */
+  /** The output of the file's process. */
   readonly output: string;
   /** The reason why the process itself failed, in addition to its tests. */
   readonly crash: string | undefined;
@@ -139,7 +139,7 @@ async function runGroup(
     '--disable-warning=ExperimentalWarning',
     `--import=${fastStart}`,
     `--import=${new URL('test-evidence.ts', import.meta.url).href}`,
-    // A twentieth of a test's processor time went into collecting young objects.
+    // Without these sizes, a twentieth of a test's processor time was spent on collecting young objects.
     '--min-semi-space-size=16',
     '--max-semi-space-size=64',
     `--test-timeout=${limits.testTimeoutMs}`,
@@ -171,7 +171,7 @@ function endsOf(
     tests.filter(({ result }) => result === 'suite').map(({ name, seconds }) => [name, seconds]),
   );
   const unended = isAlone ? undefined : files.find((file) => !suites.has(file));
-  // A failed test explains the exit code, which then needs no line, but not a file that never ended.
+  // A failed test explains the exit code, so no separate line is needed. It doesn't explain a file that never ended.
   const isExplained = unended === undefined && tests.some(({ result }) => result === 'failed');
   const crash = tooLong ?? (isExplained ? undefined : ended);
   const crashed = unended ?? files.at(-1);
@@ -195,15 +195,15 @@ function endsOf(
 
 const inSuite = ' > ';
 const isOf = (file: string, name: string) => name === file || name.startsWith(file + inSuite);
-/** The suite of a file fails by itself when the file can't be loaded, or when one of its hooks fails. */
+/** A file's suite itself fails if the file can't be loaded, or if one of its hooks fails. */
 const nameInFile = (file: string, name: string) =>
   name === file ? 'the file itself' : name.slice(file.length + inSuite.length);
 
 interface ProcessEnd {
   readonly output: string;
-  /** Set when it had to be killed. */
+  /** The message if the process had to be killed. */
   readonly tooLong: string | undefined;
-  /** Set when it ended with a signal or a code other than 0. */
+  /** The message if the process ended with a signal or with a code other than 0. */
   readonly ended: string | undefined;
 }
 
@@ -225,7 +225,7 @@ function endOf(child: ChildProcess, signal: AbortSignal, timeoutMs: number) {
       signal.removeEventListener('abort', stop);
       const tooLong = `it took more than ${timeoutMs / 1000} s, or something of it was still running`;
       const ended = code === 0 ? undefined : `it ended with ${killedBy ?? `code ${code}`}`;
-      // A remaining process keeps the streams open: its later output is not awaited.
+      // A process that the test left behind keeps the streams open; its later output is not awaited.
       const cut = setTimeout(() => {
         child.stdout?.destroy();
         child.stderr?.destroy();

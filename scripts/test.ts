@@ -35,10 +35,10 @@ async function main(options: TestOptions): Promise<number> {
   const files = changedSince === undefined ? testFiles(root) : changedTests(changedSince, depth);
   const groups = groupFiles(root, pickFiles(files, patterns, depth), options);
   if (groups.length === 0) return noFile(options);
-  // The long proof searches every test's database for secrets. A run of selected files also does, since it costs
-  // little.
+  // The long proof searches every test's database for secrets. A run of selected files does so too, because it costs
+  // little there.
   const environment = await prepareEnvironment({ depth, records, isSearched: depth === 'long' || !isAll });
-  // The first Ctrl-C ends the tests and cleans up; npm may pass it on more than once.
+  // The first Ctrl-C ends the tests and cleans up. npm may pass the signal on more than once.
   const abort = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => abort.abort());
   try {
@@ -110,37 +110,38 @@ function changedTests(since: string, depth: Depth): string[] {
 }
 
 function noFile({ patterns, changedSince, shard }: TestOptions): number {
-  // Some changes affect no test, for example a change to a document. `changedTests` has printed that.
+  // Some changes affect no test, for example a change to a document. `changedTests` has already printed this.
   if (changedSince !== undefined && patterns.length === 0) return 0;
   const named = patterns.length === 0 ? '' : ` whose path contains ${patterns.join(' or ')}`;
   console.error(`There is no test file${named} in shard ${shard.index} of ${shard.total}.`);
   return 1;
 }
 
-/** Prints errors and events that were raised undeclared, or that were declared and that a whole run did not raise. */
+/**
+ * Prints errors and events that occurred without being declared, or that were declared but didn't occur in a whole run.
+ */
 async function truthProblems(
   directories: readonly string[],
   { declared }: TestOptions,
   isWhole: boolean,
 ): Promise<string[]> {
   if (!isWhole && declared.length === 0) return [];
-  // Imported late, because it loads both services, and a run of one file must work while another is broken.
+  // Imported only here, because it loads both services, and a run of one file must work even if another file is broken.
   const { checkTruth } = await import('./truth.ts');
   const problems = checkTruth(directories).filter((line) => isWhole || isAbout(line, declared));
   for (const problem of problems) console.log(`✘ truth: ${problem}`);
   return problems;
 }
 
-/** Whether a problem of the truth test, as `coordination POST /tasks not_found: …`, is about one of these paths. */
+/**
+ * Whether a problem of the truth test, such as `coordination POST /tasks not_found: …`, is about one of these paths.
+ */
 function isAbout(problem: string, paths: readonly string[]): boolean {
   const path = problem.split(' ')[2] ?? '';
   return paths.some((beginning) => path.startsWith(beginning));
 }
 
-/**
- * Prints the places of found secrets, or the amount that was searched without a finding. Returns the number of
- * findings.
- */
+/** Prints where secrets were found, or, if none were, how much was searched. Returns the number of findings. */
 async function searchLeaks(directories: readonly string[], isWhole: boolean): Promise<number> {
   const { checkLeaks } = await import('./leaks.ts');
   const allowed = JSON.parse(await readFile(join(import.meta.dirname, 'leaks.allow.json'), 'utf8'));
@@ -158,7 +159,7 @@ function printTotals(
 ): void {
   if (skipped.length > 0)
     console.log(`\nSKIPPED, NOT TESTED:\n${skipped.map((name) => `  ${name}`).join('\n')}`);
-  // Repeat the failures at the end, because the lines of their files may be thousands of lines above.
+  // Repeats the failures at the end, because the lines of their files may be thousands of lines above.
   if (failedTests.length > 0)
     console.log(`\nFAILED:\n${failedTests.map((failure) => `  ✘ ${failure}`).join('\n')}`);
   const sum = [...seconds.values()].reduce((total, one) => total + one, 0);

@@ -4,10 +4,10 @@ import type { Fact } from '@baton/kernel/testing/truth/truth';
 import { compareTruth } from '@baton/kernel/testing/truth/truth-check';
 import { services } from './services.ts';
 
-/** Raised by the kernel if an endpoint requires a key; a service need not have such an endpoint. */
+/** The kernel raises this code if an endpoint requires a key, but a service need not have such an endpoint. */
 const kernelCodes = ['idempotency_key_required'];
 
-/** Returned before an endpoint is found. */
+/** Codes that are returned before an endpoint is found. */
 const routeCodes = ['not_found', 'method_not_allowed'];
 
 /**

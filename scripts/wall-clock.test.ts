@@ -9,7 +9,7 @@ const root = mkdtempSync(join(tmpdir(), 'baton-wall-clock-'));
 after(() => rmSync(root, { recursive: true }));
 mkdirSync(join(root, 'scripts'));
 
-/** Joins two parts, so that the check does not find these texts in this file. */
+/** Joins two parts, so that the check does not find these strings in this file. */
 const asserted = (condition: string) => ['assert', `ok(${condition});`].join('.');
 
 function found(line: string, file = 'some.test.ts'): number {

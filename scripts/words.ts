@@ -1,6 +1,6 @@
-// npm run check -- words: rejects the words of a list in prose and in user-visible texts.
-// node bin/run.mjs scripts/words.ts [PATH ...]: prints the lines of those files, tests included, that contain one.
-// node bin/run.mjs scripts/words.ts --shrink: writes the counts of scripts/words.allow.json that became lower.
+// npm run check -- words: rejects the words of a list in prose and in user-visible texts. node bin/run.mjs
+// scripts/words.ts [PATH ...]: prints the lines of those files, tests included, that contain such a word. node
+// bin/run.mjs scripts/words.ts --shrink: lowers the counts in scripts/words.allow.json to those that remain.
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { lineAt } from './docs/references.ts';
@@ -9,7 +9,7 @@ import { findProse } from './words/prose.ts';
 import { refusedWords } from './words/word-list.ts';
 
 const allowListFile = 'scripts/words.allow.json';
-/** The words of a phrase may be on two lines of a comment. */
+/** In a comment, the words of a phrase may be on two lines. */
 const forms = refusedWords.map(({ form }) => form.replaceAll(' ', '(?:\\s|\\*)+'));
 const word = new RegExp(forms.map((form, index) => `(?<_${index}>\\b(?:${form})\\b)`).join('|'), 'gi');
 
@@ -26,7 +26,7 @@ const scopes: Readonly<Record<string, 'everything' | 'without tests' | 'nothing'
   'packages/identity/migrations/': 'nothing',
   // Backlogs of other trackers, which tests import.
   'packages/cli/src/import/testing/': 'nothing',
-  // They hold the words.
+  // Files that contain the rejected words themselves, as data.
   'scripts/words': 'nothing',
 };
 
@@ -72,7 +72,7 @@ function isChecked(file: string): boolean {
 
 const isTest = (file: string) => /\.test\.tsx?$|\/testing\/|^e2e\//.test(file);
 
-/** Generated files state it on their first line. */
+/** Generated files say so on their first line. */
 const isGenerated = (text: string) => /^.{0,9}GENERATED\b/.test(text);
 
 function readAllowed(tree: Tree): AllowedCounts {

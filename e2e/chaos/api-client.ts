@@ -8,7 +8,7 @@ export interface ApiAnswer {
 }
 
 export interface ApiCaller {
-  /** The addresses of the API processes; each call is sent to any of them. */
+  /** The addresses of the API processes; each call may be sent to any of them. */
   readonly urls: readonly string[];
   readonly token: string;
 }
@@ -39,7 +39,7 @@ export async function send(
 }
 
 /**
- * Whether to retry: without a response, or if it reports that the service or its database is temporarily unavailable.
+ * Whether to retry: there was no response, or it reports that the service or its database is temporarily unavailable.
  */
 export function isTransientFailure(answer: ApiAnswer | undefined): answer is undefined {
   return answer === undefined || answer.status === 503 || answer.status === 429;

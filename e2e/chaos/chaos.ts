@@ -19,7 +19,7 @@ import { openWorld, type Tenant, type World, whenPossible } from './world.ts';
 import { archiveAgainAndAgain, type Writer, writeCommands, writeSlowly } from './writers.ts';
 
 export interface ChaosOptions {
-  /** The duration of writers and havoc; the last events are read afterwards. */
+  /** How long writers and havoc run; the last events are read afterwards. */
   readonly seconds: number;
   readonly tenants: number;
   /** The average time between two acts. */
@@ -27,7 +27,7 @@ export interface ChaosOptions {
   readonly kinds?: readonly ActName[];
   /** If no consumer has received an event for this time, missing events count as lost. */
   readonly quietMs?: number;
-  /** The switches of the checker's own tests. */
+  /** Switches for the checker's own tests. */
   readonly plants?: boolean;
   readonly horizonIsIgnored?: boolean;
 }
@@ -45,12 +45,12 @@ export interface ChaosReport {
 
 export const everyAct = Object.keys(acts) as ActName[];
 
-/** Three times the delay of a killed worker's deliveries, for a busy machine. */
+/** Three times the delay of deliveries after a worker is killed, to allow for a busy machine. */
 const quietMsUsual = 20_000;
 
 /**
- * Writes, consumes and breaks at the same time, then compares each consumer's events with the journal's table, and the
- * table with the responses of the writers.
+ * Writes, consumes and breaks things at the same time, then compares each consumer's events with the journal's table,
+ * and the table with the responses of the writers.
  */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const receivers = { receiver: await startWebhookReceiver(), memory: await startLaggingMemory() };
@@ -84,7 +84,7 @@ async function runIn(world: World, receivers: Receivers, options: ChaosOptions):
   };
   const publishes = options.plants ? plantPublisher(world.tenants[0] as Tenant) : undefined;
   const writers = [...world.tenants, world.pruned].flatMap((tenant) => startWriters(tenant));
-  // They arrive by themselves.
+  // Events are sent to the webhook receiver and the memory service, so there is nothing to start.
   const told = ({ id }: Tenant): Started[] =>
     [...receiver.deliveriesOf(id), memory.deliveriesOf(id)].map((deliveries) => ({
       deliveries,
@@ -118,7 +118,8 @@ async function runIn(world: World, receivers: Receivers, options: ChaosOptions):
     ...[...faults].map(([what, count]) => `${what}, ${count} times`),
     ...[...world.apis, world.worker, world.adapter].flatMap(({ unasked }) => unasked),
     ...checkJournal(after, writing),
-    // The worker may have written since, but no consumer may get an event that is older than `stored` and not in it.
+    // The worker may have written more since, so events that are newer than those in `stored` are accepted, but no
+    // older event that isn't in it.
     ...consumers.flatMap((one) => checkConsumer(one, eventsFor(one, stored, after))),
   ];
   if (problems.length > 0) problems.push(...lastLines(world));
@@ -214,8 +215,8 @@ function plantPublisher(tenant: Tenant) {
 }
 
 /**
- * Waits until all consumers have their events, or until no consumer has got an event for a while although every
- * process responds: then the missing events are lost.
+ * Waits until all consumers have received their events, or until no consumer has received one for a while although
+ * every process responds: the missing events are then lost.
  */
 async function drain(
   world: World,
@@ -238,7 +239,7 @@ async function drain(
     await sleep(50);
     if (countNow() > count) [count, changedAt] = [countNow(), performance.now()];
   }
-  // A complete consumer can still get more events.
+  // A consumer that has all its events may still receive surplus ones.
   await sleep(300);
 }
 
@@ -254,7 +255,7 @@ async function readAgain({ tenants, urls }: World): Promise<Deliveries[]> {
   );
 }
 
-/** The expected events of a consumer: those stored at its end, and the later ones that it received. */
+/** The expected events of a consumer: those stored when it ended, and any later ones that it received. */
 function eventsFor(
   deliveries: Deliveries,
   stored: readonly StoredEvent[],

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type ApiCaller, isTransientFailure, pickAny, send } from './api-client.ts';
 import type { Deliveries } from './deliveries.ts';
 
-/** When consumers end: they continue until they have read all events after the last write. */
+/** Determines when consumers end: they continue until they have read all events after the last write. */
 export interface Ending {
   /** Writing has ended, and everything can be read. */
   isWritten: boolean;
@@ -15,11 +15,11 @@ export interface Consumer extends ApiCaller {
   readonly ending: Ending;
   /** The query, such as `types=task.`. */
   readonly filter?: string;
-  /** The probability that it ends between two steps and continues from its last stored cursor. */
+  /** The probability that the consumer stops between two steps and resumes from its last stored cursor. */
   readonly crashes: number;
-  /** The switch of the checker's own tests: stores its cursor before it has handled the events. */
+  /** A switch for the checker's own tests: stores its cursor before it has handled the events. */
   readonly notesCursorFirst?: boolean;
-  /** Another switch: handles the events of a page in reverse order. */
+  /** Another switch for these tests: handles the events of a page in reverse order. */
   readonly isBackward?: boolean;
 }
 
@@ -67,7 +67,7 @@ export async function consumePages(consumer: Consumer & { limit: number }): Prom
 const passingCloses = new Set([1001, 1005, 1006, 1013, 4503]);
 const openingMsMax = 15_000;
 
-/** Reads by WebSocket; after each close it connects again, to any process, with the cursor of the last event. */
+/** Reads by WebSocket; after each close it reconnects, to any process, with the cursor of the last event. */
 export async function consumeStream(consumer: Consumer): Promise<void> {
   const { deliveries, ending, crashes } = consumer;
   const noted = { cursor: '0' };
@@ -81,7 +81,7 @@ export async function consumeStream(consumer: Consumer): Promise<void> {
   }
 }
 
-/** One connection. @returns the code of its close */
+/** One connection. @returns its close code */
 function readStream(
   { urls, token, filter = '', deliveries, ending, crashes }: Consumer,
   noted: { cursor: string },
@@ -91,7 +91,8 @@ function readStream(
     'baton',
     `bearer.${token}`,
   ]);
-  // A consumer that ends has stored an earlier cursor: it gets the events since then again.
+  // Simulates a consumer that ends before it has stored its latest cursor: it gets the events since the stored one
+  // again.
   let isNoting = true;
   const later: NodeJS.Timeout[] = [
     setTimeout(() => ws.readyState === ws.CONNECTING && ws.close(), openingMsMax),

@@ -6,7 +6,7 @@ export class Deliveries {
   readonly tenantId: string;
   /** The filter of the consumer. */
   readonly wants: (event: Pick<StoredEvent, 'type'>) => boolean;
-  /** Whether its source promises the order of the journal. */
+  /** Whether its source guarantees the journal's order. */
   readonly isOrdered: boolean;
   /** In the order of their first arrival. */
   readonly ids: string[] = [];
@@ -16,7 +16,7 @@ export class Deliveries {
   /** Failed connections or reads of a page. */
   interruptions = 0;
   longestGapMs = 0;
-  /** An event's position at its source, as a sortable text; it determines the order of unordered deliveries. */
+  /** An event's position at its source, as a sortable string; it determines the order of unordered deliveries. */
   readonly #places = new Map<string, string>();
   readonly #seen = new Set<string>();
   #lastAt: number | undefined;
@@ -45,7 +45,7 @@ export class Deliveries {
     if (place !== undefined) this.#places.set(id, place);
   }
 
-  /** In the order of their first arrival, or by their positions at the source. */
+  /** The ids in the order of their first arrival, or of their positions at the source. */
   inOrder(): string[] {
     if (this.#places.size === 0) return this.ids;
     const placed = this.ids.map((id) => ({ id, place: this.#places.get(id) ?? '' }));

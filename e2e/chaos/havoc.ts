@@ -4,7 +4,7 @@ import { pickAny } from './api-client.ts';
 import { takeNumber, terminateBackends } from './journal-table.sql.ts';
 import { type World, whenPossible } from './world.ts';
 
-/** The acts, in the order of the figures. */
+/** The acts, in the order of the report's figures. */
 export const acts = {
   'backends ended': async ({ pool }: World) => {
     const ended = await whenPossible(() => pool.rows(terminateBackends(1 + Math.floor(upTo(6)))));
@@ -31,7 +31,7 @@ const first: readonly ActName[] = [
   'context adapters killed',
   'database restarted fast',
 ];
-/** The later acts, at random: a restart of the database interrupts everything, the others only a part. */
+/** The later acts are drawn from these. Restarts of the database are rarer, because they interrupt everything. */
 const deck: readonly ActName[] = [
   ...first,
   ...first.filter((name) => !name.startsWith('database')),
@@ -58,7 +58,7 @@ async function holdBack({ writersPool }: World, ms: number): Promise<void> {
 
 /**
  * Performs one act after another: first one of each kind, then in random order.
- * @param everyMs the pause between the beginnings of two, on average
+ * @param everyMs the average time between the starts of two acts
  * @returns the number of times that each act was performed
  */
 export async function wreakHavoc(

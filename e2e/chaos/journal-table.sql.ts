@@ -9,7 +9,7 @@ export interface StoredEvent {
   entity_id: string;
 }
 
-/** Keeps pruned events for the checker: consumers must have got them before. */
+/** Keeps pruned events for the checker: consumers must have received them before they were pruned. */
 export const keepPruned = [
   sql`
     create table chaos_pruned as select id, tenant_id, type, entity_id, position, sequence from archived_events where false`,
@@ -74,7 +74,7 @@ export function findVisibleAfterSequence(tenantId: string, sequence: number) {
 export const ignoreHorizon = sql`
   create or replace function journal_horizon() returns bigint language sql stable as 'select 9007199254740990::bigint'`;
 
-/** Ends some connections of the services and of the writers at any point. */
+/** Ends some connections of the services and of the writers at arbitrary points. */
 export function terminateBackends(count: number) {
   return sql<{ ended: boolean }>`
     select pg_terminate_backend(pid) as ended from (

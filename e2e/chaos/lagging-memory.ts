@@ -9,7 +9,7 @@ import { Deliveries } from './deliveries.ts';
  */
 export interface LaggingMemory {
   readonly url: string;
-  /** The distinct events of a tenant that it received. */
+  /** The distinct events of a tenant that the service received. */
   deliveriesOf(tenantId: string): Deliveries;
   /** Makes it respond without a delay from now on. */
   catchUp(): void;

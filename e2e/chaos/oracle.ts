@@ -7,18 +7,21 @@ export interface Writing {
   readonly committed: Set<string>;
   /** Events of transactions that were rolled back. */
   readonly rolledBack: Set<string>;
-  /** Transactions whose connection ended during COMMIT: both outcomes are valid, for all of their events alike. */
+  /**
+   * Transactions whose connection ended during COMMIT: either outcome is valid, if it is the same for all of a
+   * transaction's events.
+   */
   readonly unknown: (readonly string[])[];
   /** Successful commands: the event that each must have written, exactly once. */
   readonly answered: { readonly type: string; readonly entityId: string }[];
-  /** Commands without a response, with the same event. */
+  /** Commands without a response, with the event that each would have written. */
   readonly unanswered: { readonly type: string; readonly entityId: string }[];
 }
 
 const shownMax = 3;
 
 /**
- * Whether a consumer has every committed event of its tenant and filter exactly once, in the promised order, and
+ * Checks that a consumer has every committed event of its tenant and filter exactly once, in the promised order, and
  * no other event.
  * @param stored all committed events, in the journal's order
  * @returns one line per problem
@@ -52,7 +55,7 @@ function isSubsequence(ids: readonly string[], expected: readonly string[]): boo
   return true;
 }
 
-/** Whether the journal contains the confirmed events of the writers, and no rolled back ones. */
+/** Checks that the journal contains the confirmed events of the writers, and none of the rolled-back ones. */
 export function checkJournal(stored: readonly StoredEvent[], writing: Writing): string[] {
   const ids = new Set(stored.map(({ id }) => id));
   const lost = [...writing.committed].filter((id) => !ids.has(id));

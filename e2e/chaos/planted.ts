@@ -4,7 +4,7 @@ import type { Deliveries } from './deliveries.ts';
 import { findVisibleAfter, findVisibleAfterSequence } from './journal-table.sql.ts';
 import type { World } from './world.ts';
 
-/** Readers with a known fault, for the tests of the checker: it must find each of them. */
+/** Readers with a known fault, for the tests of the checker, which must detect each of them. */
 
 type Faulty = { world: World; deliveries: Deliveries; ending: Ending };
 
@@ -20,7 +20,7 @@ export async function readWithoutHorizon({ world, deliveries, ending }: Faulty):
 }
 
 /**
- * Reads the table by sequence alone: it skips events that are committed late, and has another order than the journal.
+ * Reads the table by sequence alone: it skips events that are committed late, and its order differs from the journal's.
  */
 export async function readBySequence({ world, deliveries, ending }: Faulty): Promise<void> {
   let sequence = 0;

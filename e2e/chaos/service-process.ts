@@ -83,7 +83,7 @@ export class ServiceProcess {
     child.once('exit', () => {
       isUnasked = this.#isMeantToRun && this.#child === child;
     });
-    // By then all its output has arrived.
+    // `close` is emitted only after all output has arrived.
     child.once('close', (code, signal) => {
       if (isUnasked)
         this.unasked.push(
@@ -94,7 +94,7 @@ export class ServiceProcess {
     });
   }
 
-  /** At most 50, including its previous processes. */
+  /** At most 50 lines, including those of its previous processes. */
   lastLines(): string[] {
     return [...this.#lines, ...(this.#begun === '' ? [] : [this.#begun])].slice(-linesKept);
   }
@@ -105,14 +105,14 @@ export class ServiceProcess {
     this.#lines = [...this.#lines, ...lines].slice(-linesKept);
   }
 
-  /** Kills it at any point, and starts it again. */
+  /** Kills it at an arbitrary point, and starts it again. */
   async killAndRestart(pauseMs: number): Promise<void> {
     await this.#end('SIGKILL');
     await sleep(pauseMs);
     this.launch();
   }
 
-  /** Suspends it at any point; its open transactions remain open. */
+  /** Suspends it at an arbitrary point; its open transactions remain open. */
   async freeze(ms: number): Promise<void> {
     const child = this.#child;
     child?.kill('SIGSTOP');
@@ -120,7 +120,7 @@ export class ServiceProcess {
     child?.kill('SIGCONT');
   }
 
-  /** Sends it a signal to stop, and kills it if it doesn't. */
+  /** Sends it a signal to stop, and kills it if it doesn't stop. */
   async stop(): Promise<void> {
     const late = setTimeout(() => this.#child?.kill('SIGKILL'), stopMsMax);
     await this.#end('SIGTERM');
@@ -134,7 +134,7 @@ export class ServiceProcess {
   }
 }
 
-/** The reason why it is not ready; undefined if it is ready. */
+/** The reason why the program is not ready; undefined if it is ready. */
 async function problemOf(url: string): Promise<string | undefined> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(5000) });

@@ -71,7 +71,7 @@ export async function startWebhookReceiver(): Promise<WebhookReceiver> {
     const fault = faultOf(request.headers, body, event, key);
     if (fault !== undefined) deliveries.fault(fault);
     const chance = Math.random();
-    // Neither a failure before the event is taken nor one after it may lose it.
+    // A failure, whether before or after the event is taken, must not lose the event.
     if (chance < 0.03) return void response.writeHead(500).end();
     deliveries.take(event.id, event.sequence);
     if (chance < 0.06) return void response.writeHead(500).end();
@@ -81,7 +81,7 @@ export async function startWebhookReceiver(): Promise<WebhookReceiver> {
   }
 }
 
-/** The faults of a delivery by the rules of CloudEvents and Standard Webhooks. */
+/** The faults of a delivery under the rules of CloudEvents and Standard Webhooks. */
 function faultOf(
   headers: IncomingHttpHeaders,
   body: string,

@@ -34,7 +34,7 @@ export interface World {
   readonly folder: string;
   readonly tenants: readonly Tenant[];
   /**
-   * A further tenant whose archive is pruned all the time: its journal is read only by consumers that the service waits
+   * Another tenant, whose archive is pruned all the time: its journal is read only by consumers that the service waits
    * for.
    */
   readonly pruned: Tenant;
@@ -47,7 +47,7 @@ export interface World {
   readonly pool: Pool;
   /** Another pool, whose connections are ended like those of the services. */
   readonly writersPool: Pool;
-  /** A shutdown that ends every connection, cleanly or as after a crash, and a start. */
+  /** Stops the database, ending every connection cleanly or as in a crash, and starts it again. */
   restartDatabase(mode: 'fast' | 'immediate'): Promise<void>;
   close(): Promise<void>;
 }
@@ -97,7 +97,7 @@ export async function openWorld(
     CP_OUTBOX_BACKOFF_BASE_SECONDS: '1',
     CP_OUTBOX_BACKOFF_MAX_SECONDS: '2',
     CP_OUTBOX_MAX_ATTEMPTS: '100',
-    // Its default port may be another program's: the adapter would end by itself.
+    // Its default port may be in use by another program: the adapter would then exit.
     CP_CONTEXT_ADAPTER_METRICS_PORT: '0',
     CP_CONTEXT_PROVIDER: 'http',
     CP_CONTEXT_BASE_URL: memory.url,

@@ -8,7 +8,7 @@ import type { Writing } from './oracle.ts';
 export interface Writer extends ApiCaller {
   readonly tenantId: string;
   readonly writing: Writing;
-  /** Whether to write on. */
+  /** Whether to continue writing. */
   isWriting(): boolean;
   /** Reports an unexpected response. */
   fault(what: string): void;
@@ -18,7 +18,7 @@ const upTo = (ms: number) => Math.random() * ms;
 /** The time for which a command is retried before it counts as unanswered. */
 const commandMsMax = 60_000;
 
-/** Sends a command with one key until any process responds. */
+/** Sends a command, always with the same key, until some process responds. */
 async function command(writer: Writer, method: string, path: string, body: unknown, ifMatch?: string) {
   const headers = {
     'idempotency-key': randomUUID(),
@@ -74,7 +74,7 @@ async function changeTask(writer: Writer, task: OwnTask, tasks: OwnTask[]): Prom
     task.version = answer.body.version;
     return;
   }
-  // Its version is no longer known.
+  // After any other response, the task's version is no longer known.
   tasks.splice(tasks.indexOf(task), 1);
   if (answer === undefined) unanswered.push(event);
   else if (answer.status !== 409) writer.fault(`PATCH of a task was answered ${said(answer)}`);
@@ -95,7 +95,7 @@ async function tryInVain(writer: Writer, task: OwnTask): Promise<void> {
     writer.fault(`a stale version was answered ${said(answer)}`);
 }
 
-/** A claim that is never released: the worker ends it and writes an event. */
+/** Claims a task and never releases it: the worker ends the claim and writes an event. */
 async function letClaimLapse(writer: Writer, task: OwnTask): Promise<void> {
   const opened = await command(writer, 'POST', '/sessions', { clientName: 'chaos', ttlSeconds: 10 });
   if (opened?.status !== 201) return;
@@ -110,8 +110,8 @@ async function letClaimLapse(writer: Writer, task: OwnTask): Promise<void> {
 const said = ({ status, body }: ApiAnswer) => `${status} ${body?.error?.code ?? ''}`;
 
 /**
- * Moves events that every consumer of the service has confirmed to the archive, while they are read.
- * @param isPruned whether the archive is emptied too
+ * Repeatedly moves events that every consumer of the service has confirmed to the archive, while they are being read.
+ * @param isPruned whether the archive is pruned as well
  */
 export async function archiveAgainAndAgain(writer: Writer, isPruned: boolean): Promise<void> {
   while (writer.isWriting()) {
@@ -124,7 +124,7 @@ export async function archiveAgainAndAgain(writer: Writer, isPruned: boolean): P
 async function putAway(writer: Writer, how: 'archive' | 'prune'): Promise<void> {
   const body = { beforeSeconds: 0, maxEvents: 1 + Math.floor(upTo(200)) };
   const answer = await command(writer, 'POST', `/operations/journal:${how}`, body);
-  // The cursor doesn't exist before the adapter's first round.
+  // 409: the cursor doesn't exist before the adapter's first round.
   if (answer !== undefined && answer.status !== 200 && answer.status !== 409)
     writer.fault(`${how} was answered ${said(answer)}`);
 }
@@ -136,13 +136,13 @@ export interface SlowWriting {
   readonly openMs: number;
   /** The probability of a rollback. */
   readonly takesBack: number;
-  /** The switch of the checker's own tests: called with each event when it is written, not when it is committed. */
+  /** A switch for the checker's own tests: called with each event when it is written, not when it is committed. */
   publishes?(ids: readonly string[]): void;
 }
 
 /**
- * Writes events at both ends of a transaction, without the API: late commits have lower positions than many earlier
- * commits.
+ * Writes events at the beginning and at the end of a transaction, without the API, so that late commits have lower
+ * positions than many earlier commits.
  */
 export async function writeSlowly(
   pool: Pool,

@@ -143,7 +143,7 @@ describe('the administration', { skip: noBrowser }, () => {
   test('a token is rotated and revoked; a person gets one after a sign-in was recorded', async () => {
     const { page, complaints } = await open('tokens');
     const { id } = await identity.principals.create(tenantId, { kind: 'human', displayName: 'Maria' });
-    // By this browser's clock a token of 30 days has expired, but Baton's clock counts.
+    // By this browser's clock, a 30-day token has expired, but only Baton's clock counts.
     await page.addInitScript('{ const now = Date.now; Date.now = () => now() + 31 * 86_400_000; }');
     await page.reload();
     await enterSecret(page, world.adminSecret);

@@ -26,7 +26,7 @@ describe('agents and sessions', { skip: noBrowser }, () => {
   afterEach(() => world?.closePages());
   after(() => world?.close());
 
-  /** An agent with a claimed task of this title. */
+  /** Starts an agent that holds a task with this title. */
   async function atWork(title: string, name = 'worker') {
     const task = await world.baton.tasks.create({ title });
     const agent = await world.person(agentPermissions);
@@ -49,7 +49,7 @@ describe('agents and sessions', { skip: noBrowser }, () => {
       .getByText(/This closes 1 session and releases 1 claim/)
       .waitFor();
     await assertAccessible(page, 'the confirmation before disabling');
-    // Keys do not reach the page below the dialog.
+    // Key presses do not reach the page below the dialog.
     await page.keyboard.press('g');
     await page.keyboard.press('j');
     await page.keyboard.press('Escape');
@@ -89,19 +89,20 @@ describe('agents and sessions', { skip: noBrowser }, () => {
       const { harness } = await atWork(`Work ${evil}`, `client ${evil}`);
       const { id } = await world.baton.principals.create({ kind: 'agent', displayName: `Idle ${evil}` });
       const session = await world.baton.sessions.open({ clientName: 'silent', ttlSeconds: 3600 });
-      // Open the page first: it must show a silent session without an event.
+      // Open the page first: without any event, it must show that a session is silent.
       const watching = await world.signedIn('/agents');
       const silent = watching.page.getByRole('listitem').filter({ hasText: 'silent' }).first();
       await silent.waitFor();
-      // Send heartbeats until the page shows the session alive: a slow machine can load a page slower than the silence
-      // timeout.
+      // Send heartbeats until the page shows the session alive: on a slow machine, the page may take longer to load
+      // than the silence timeout.
       const alive = silent.getByText(/^Last heartbeat/);
       let { heartbeatAt } = session;
       await untilTrue(async () => {
         ({ heartbeatAt } = await world.baton.sessions.heartbeat(session.id, { ttlSeconds: 3600 }));
         return alive.isVisible();
       }, 'the page does not show a session that beats as alive');
-      // Instead of waiting for most of an hour, the test moves the heartbeat back, which writes no event either.
+      // Instead of waiting for most of an hour, the test sets the heartbeat back in the database, which, like silence,
+      // writes no event.
       const back =
         "update sessions set heartbeat_at = heartbeat_at - interval '3400 s', expires_at = expires_at - interval '3400 s' where id = $1";
       await runStatement(world.databaseUrl, back, [session.id]);
@@ -200,12 +201,12 @@ describe('agents and sessions', { skip: noBrowser }, () => {
       await page.getByRole('link', { name: 'Open task' }).click();
       await page.getByRole('heading', { name: 'Second title' }).waitFor();
 
-      // The cursor of another object's event doesn't match an event of this object.
+      // The cursor of another object's event isn't found among this object's events.
       const { items } = await baton.events.list({ types: 'session.opened', tail: 1 });
       await page.goto(`${world.url}/journal?object=${task.id}&at=${items[0]?.cursor}`);
       await page.getByText('Event not found').waitFor();
 
-      // The page applies an actor that is selected while it resolves the id, and a later reset.
+      // An actor that is selected while the page resolves the id takes effect, and so does a later reset.
       await page.goto(`${world.url}/journal`);
       await lines.first().waitFor();
       const asks = Promise.withResolvers<void>();

@@ -24,11 +24,11 @@ describe('the board, saved views and the palette', { skip: noBrowser }, () => {
     await untilTrue(async () => (await statusOf(task)) === status, `${task.publicId} does not get ${status}`);
   }
   /**
-   * Drags in steps, because the browser starts a drag after some pixels. It retries until the page shows `seen`: a drag
-   * can miss its card, or a column can move meanwhile.
+   * Drags in steps, because the browser starts a drag only after some pixels. It retries until the page shows `seen`: a
+   * drag can miss its card, or a column can move during the drag.
    */
   async function drag(page: Page, task: Task, name: string, seen: Locator) {
-    // The contents of columns determine their widths.
+    // The contents of columns determine their widths, so wait until they are loaded.
     await page.locator('main [role="status"][aria-label="Loading"]').first().waitFor({ state: 'detached' });
     for (let tries = 0; tries < 10; tries += 1) {
       await page.evaluate("window.drags = 0; addEventListener('dragend', () => (window.drags += 1), true)");
@@ -92,7 +92,7 @@ describe('the board, saved views and the palette', { skip: noBrowser }, () => {
           await isSeen.promise;
           const ifMatch = `"task-${task.version}"`;
           await rival.baton.tasks.update(task.id, { priority: 'critical' }, { ifMatch });
-          // The journal returns the event with a delay.
+          // The journal returns the event with a delay, so wait for it.
           await untilTrue(async () => {
             const { items } = await world.baton.events.list({ entityId: task.id, tail: 1 });
             return items.at(-1)?.actorId === rival.id;

@@ -13,7 +13,7 @@ import { type RunningConsole, startConsole } from '../testing/console.ts';
 
 // The dialog that connects an agent, in a real browser, with a real agent.
 
-/** Screenshots for a person, if this names a folder. */
+/** The folder for screenshots that a person checks; unset, none are taken. */
 const pictures = process.env['BATON_TEST_PICTURES'];
 
 describe('the dialog that connects an agent', { skip: noBrowser }, () => {
@@ -80,7 +80,7 @@ describe('the dialog that connects an agent', { skip: noBrowser }, () => {
     const [, token = ''] = /^BATON_TOKEN=(\S+)$/m.exec(snippet) ?? [];
     assert.match(token, /^\S{40,}$/);
     await assertAccessible(page, 'the connection', 'usual');
-    // The token survives a key press that closes other dialogs.
+    // The token stays visible after a key press that closes other dialogs.
     await keyboard.press('Escape');
     assert.equal(await snippetOf(page), snippet);
 

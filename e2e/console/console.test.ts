@@ -38,7 +38,7 @@ describe('the console', { skip: noBrowser }, () => {
     const stored = await page.evaluate(
       'JSON.stringify([Object.keys({ ...localStorage, ...sessionStorage }), document.cookie])',
     );
-    // Only the page's key, which is useless without the cookie, and scroll positions.
+    // Only the page's key, which is useless without the cookie, and scroll positions are stored.
     assert.match(String(stored), /^\[\["baton\.console-key"(,"tsr-scroll-restoration-[\w-]*")?\],""\]$/);
     const [cookie] = await page.context().cookies();
     assert.deepEqual([cookie?.httpOnly, cookie?.sameSite, cookie?.path], [true, 'Strict', '/console']);
@@ -211,7 +211,7 @@ describe('the console', { skip: noBrowser }, () => {
     const other = await page.context().newPage();
     await other.goto(`${url}/inbox`);
     await other.getByRole('heading', { name: 'Inbox' }).waitFor();
-    // The session has ended and the access token has expired.
+    // Simulates a session that has ended and an access token that has expired.
     await page.context().clearCookies();
     await page.route('**/api/v1/harness/context', (route) =>
       route.fulfill({ status: 401, json: { error: { code: 'invalid_token', message: 'It has expired.' } } }),

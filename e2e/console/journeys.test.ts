@@ -97,7 +97,7 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     assert.equal((await baton.tasks.get(task.id)).systemStatusCategory === 'terminal_success', false);
     assert.equal((await baton.tasks.listComments(task.id, { limit: 10 })).items.length, 0);
     await assertAccessible(page, 'a lost task');
-    // Somebody else continues; the draft is posted as a comment only.
+    // Somebody else takes the task over; the draft can then only be posted as a comment.
     const session = await baton.sessions.open({ clientName: 'the operator' });
     await baton.tasks.claim(task.id, { sessionId: session.id, intent: 'I do it myself' });
     await page.getByText('I do it myself').waitFor();
@@ -216,7 +216,7 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     await page.getByRole('region', { name: 'Changed between the request and the decision' }).waitFor();
     await page.getByRole('region', { name: 'What was decided' }).getByText('Mallory').first().waitFor();
     await assertAccessible(page, 'a decided approval');
-    // The action matches what the page showed.
+    // The action that is executed matches what the page showed.
     await page.goto(`${world.url}/tasks/${task.publicId}`);
     await page.getByRole('listitem').getByText('Pays 1000000 to Mallory').waitFor();
     assert.deepEqual(complaints, []);
@@ -232,7 +232,7 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     };
     const startNew = async (title: string) => start((await baton.tasks.create({ title })).id);
     await agent.runs.suspend((await startNew('Really on hold')).id, { reason: 'waits for daylight' });
-    // Resumed runs stay suspended; the attempts after them failed.
+    // Runs that were resumed keep the status suspended; the later attempts failed.
     for (const title of ['Resumed 1', 'Resumed 2', 'Resumed 3']) {
       const first = await startNew(title);
       await agent.runs.suspend(first.id, {});
@@ -258,7 +258,7 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     await page.route(`**/api/v1/runs/${told.id}`, (route) =>
       isRefused ? route.fulfill(refusal) : route.continue(),
     );
-    // Pages of two, with the one on hold on the second.
+    // Pages of two runs, with the one that is still on hold on the second page.
     await page.route('**/api/v1/runs?*status=suspended*', (route) =>
       isRefused
         ? route.fulfill(refusal)

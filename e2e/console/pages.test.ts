@@ -239,7 +239,7 @@ describe('projects, processes, skills and knowledge', { skip: noBrowser }, () =>
       await page.getByRole('link', { name: 'CHG-2' }).waitFor();
       assert.equal(await page.getByRole('link', { name: 'CHG-1' }).count(), 0);
 
-      // The first instance, as of the pending decision.
+      // The first instance, as it was when the decision was pending.
       await page.goto(`${world.url}/journal?types=process.step_entered&object=${first.id}`);
       await page.getByText('process.step_entered').nth(1).click();
       await page.getByRole('link', { name: 'View process instance at this event' }).click();
@@ -253,7 +253,7 @@ describe('projects, processes, skills and knowledge', { skip: noBrowser }, () =>
       );
       await page.reload();
       await page.getByRole('region', { name: 'Progress' }).getByText('Not now.').waitFor();
-      // The next page has its own title again.
+      // The page that follows has its own title again.
       await page.getByRole('link', { name: 'Journal', exact: true }).last().click();
       await titled(page, 'Journal');
       assert.deepEqual(complaints, []);

@@ -33,7 +33,7 @@ describe('passkeys in the console', { skip: noBrowser }, () => {
       .getByText(new RegExp(`^${code}`))
       .waitFor();
 
-  /** A person in a browser profile of their own. */
+  /** A person with a browser profile of their own. */
   async function newProfile() {
     const watched = await openPage(world.browser);
     return { ...watched, authenticator: await addAuthenticator(watched.page) };
@@ -80,7 +80,7 @@ describe('passkeys in the console', { skip: noBrowser }, () => {
     await page.getByText('Welcome to the team!').waitFor();
     assert.equal(page.url(), `${url}/invite`);
     await assertAccessible(page, 'the invitation', 'usual');
-    // By keyboard: the button has the focus.
+    // Sent from the keyboard: the button has the focus.
     await page.keyboard.press('Enter');
     await isSignedInAs(page, 'Maria Lopez');
     assert.equal(await profile.authenticator.count(), 1);
@@ -122,7 +122,7 @@ describe('passkeys in the console', { skip: noBrowser }, () => {
     const admin = await openPage(world.browser);
     await admin.page.goto(`${url}/sign-in?next=%2Fpeople#code=${await world.newCode()}`);
     await admin.page.getByRole('link', { name: /^Lost Passkey/ }).click();
-    await admin.page.getByText('Also read and change the record at identity').click();
+    await admin.page.getByText('Also read and change the record in identity').click();
     await admin.page.getByText('Use the admin secret').click();
     await admin.page.getByLabel('Admin secret').fill(world.adminSecret);
     await admin.page.keyboard.press('Enter');
@@ -262,7 +262,7 @@ describe('passkeys in the console', { skip: noBrowser }, () => {
     await profile.authenticator.setVerified(true);
     await dialog.getByRole('button', { name: 'Use your passkey' }).click();
     await isGone(dialog);
-    // The action is repeated: this device already has a passkey of the person.
+    // The action was repeated, and failed because this device already has a passkey of the person.
     await page.getByText('This device already has a passkey of yours.').waitFor();
     const [now, ...others] = await sessionsOf(old);
     assert.deepEqual(others, [], 'the new session replaces the earlier one');
@@ -302,7 +302,7 @@ describe('passkeys in the console', { skip: noBrowser }, () => {
     const others: Profile[] = [];
     for (let n = 0; n < 2; n += 1) {
       const profile = await newProfile();
-      // Chromium's authenticator counts its uses, so the newest copy is copied.
+      // Chromium's authenticator counts its uses, so copy the passkey with the newest counter.
       await (others.at(-1) ?? first).authenticator.syncTo(profile.authenticator);
       await signIn(profile);
       await isSignedInAs(profile.page, 'Three Browsers');

@@ -20,7 +20,7 @@ describe('people and agents', { skip: noBrowser }, () => {
   after(() => world?.close());
 
   async function unlock(page: Page) {
-    // That of an open dialog is the last one.
+    // The last such button is that of the open dialog.
     await page.getByText('Use the admin secret').last().click();
     const field = page.getByLabel('Admin secret').last();
     await field.fill(world.adminSecret);
@@ -62,7 +62,7 @@ describe('people and agents', { skip: noBrowser }, () => {
       [shown.displayName, shown.role, shown.invitedBy],
       ['Maria Lopez', 'viewer', 'Administrator'],
     );
-    // A key beside the dialog discards nothing; Done does.
+    // A key that is pressed outside the dialog discards nothing; only Done does.
     await dialog.getByRole('button', { name: 'Done' }).focus();
     await keyboard.press('Enter');
     await dialog.waitFor({ state: 'detached' });
@@ -107,7 +107,7 @@ describe('people and agents', { skip: noBrowser }, () => {
 
     await page.getByText(/^Also read and change/).click();
     await unlock(page);
-    await page.getByText('At identity, all tokens and browser sessions end.').waitFor();
+    await page.getByText('In identity, all tokens and browser sessions end.').waitFor();
     await page.getByRole('button', { name: 'Disable …' }).click();
     await page.getByLabel('Reason (optional)').fill('left');
     await page.keyboard.press('Enter');

@@ -146,13 +146,13 @@ describe('the form of a process step', { skip: noBrowser }, () => {
       'the process did not go on',
     );
     assert.deepEqual((await baton.processInstances.get(instance.id)).data['parcel'], parcel);
-    // The browser's log contains only the 422 of the completion.
+    // Apart from the 422 of the completion, the browser reported no error.
     assert.deepEqual(
       complaints.filter((complaint) => !/422/.test(complaint)),
       [],
     );
 
-    // From the task to its process, and back from the completed step.
+    // Follows the links from the task to its process, and back from the completed step.
     await operator.page.reload();
     await operator.page.getByRole('link', { name: 'P-1' }).click();
     await operator.page.getByRole('heading', { name: 'P-1' }).waitFor();

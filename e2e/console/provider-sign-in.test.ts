@@ -91,7 +91,7 @@ describe('signing in to the console through an identity provider', { skip: noBro
   const problem = (page: Page, code: string) =>
     page.getByRole('alert').getByText(code, { exact: true }).waitFor();
   const choose = (page: Page, who: string) => page.getByRole('link', { name: who }).click();
-  /** The URL to which the provider redirects the browser, which is intercepted. */
+  /** The URL to which the provider redirects the browser; the redirect is intercepted. */
   async function stoppedCallback(page: Page, who: string): Promise<string> {
     let at = new URL((await page.getByRole('link', { name: who }).getAttribute('href')) as string, page.url())
       .href;
@@ -210,7 +210,7 @@ describe('signing in to the console through an identity provider', { skip: noBro
     const first = new URL(await stoppedCallback(mine.page, 'ada'));
     const theirs = await begin('corporate');
     const second = new URL(await stoppedCallback(theirs.page, 'bob'));
-    // Another person's code with one's own state: the provider rejects it because of PKCE.
+    // This browser's own state with another person's code: the provider rejects it because of PKCE.
     first.searchParams.set('code', second.searchParams.get('code') as string);
     await mine.page.goto(first.href);
     await problem(mine.page, 'provider_refused');
@@ -240,7 +240,7 @@ describe('signing in to the console through an identity provider', { skip: noBro
     const { page: inside } = await begin('corporate');
     await choose(inside, 'ada');
     await inside.getByRole('navigation').waitFor();
-    // A pending request would receive the error first and end the session.
+    // Wait for pending requests: one of them would receive the error first and end the session.
     await untilLoaded(inside);
     await identity.identityProviders.disable(tenantId, 'corporate');
     await inside.reload();
@@ -262,7 +262,8 @@ describe('signing in to the console through an identity provider', { skip: noBro
       await page.goto(url);
       await page.getByRole('heading', { name: 'Work' }).waitFor();
     }
-    // packages/console/src/provider-sign-in.test.ts proves that a session without renewal ends at once.
+    // Only the long proof waits: packages/console/src/provider-sign-in.test.ts already proves that a session without
+    // renewal ends at once.
     if (isLongProof) {
       // Leave the page: an open one would end the session itself, and a reload would show a sign-in without a reason.
       await short.page.goto('about:blank');
@@ -270,7 +271,7 @@ describe('signing in to the console through an identity provider', { skip: noBro
       await short.page.goto(url);
       await problem(short.page, 'sign_in_over');
     }
-    // Two concurrent requests: the refresh token is single-use.
+    // Two concurrent requests must both succeed, although the refresh token is single-use.
     const [second] = await Promise.all([renewed.page.context().newPage(), renewed.page.reload()]);
     await second.goto(url);
     for (const page of [second, renewed.page]) await page.getByRole('heading', { name: 'Work' }).waitFor();
@@ -313,7 +314,7 @@ describe('signing in to the console through an identity provider', { skip: noBro
     await page.getByRole('button', { name: 'Sign out', exact: true }).click();
     await page.getByRole('heading', { name: 'Sign in to Baton' }).waitFor();
     assert.deepEqual((await list()).items, []);
-    // The link was used.
+    // The link has been used.
     const again = await open();
     await again.page.getByRole('heading', { name: 'This link is not valid' }).waitFor();
     const late = await invitePerson(world, 'Revoked Meanwhile', { role: 'viewer' });

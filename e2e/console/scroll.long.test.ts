@@ -8,12 +8,12 @@ import { seedTasks } from '../testing/run-statement.ts';
 // Scrolls a list of 10,000 tasks from end to end with the mouse wheel.
 
 const tasksTotal = 10_000;
-/** At 60 frames a second a frame takes 16.7 ms. At most every twentieth may be one frame late. */
+/** At 60 frames a second a frame takes 16.7 ms. At most one frame in twenty may be late by one frame. */
 const frameMsMax = 33.4;
 const inTimeShareMin = 0.95;
 /** 21 rows are visible at 800 pixels; the list renders twelve more on each side. */
 const rowsMax = 60;
-/** Other tests may delay a round, so one round on time is sufficient. */
+/** Other tests may delay a round, so it is enough if one round is on time. */
 const roundsMax = 6;
 /** One turn of the wheel, in pixels: 16 rows. */
 const wheelPixels = 600;
@@ -33,7 +33,7 @@ describe('the list of 10,000 tasks', { skip: noBrowser }, () => {
     const { page, complaints } = await world.signedIn();
     await page.getByRole('link', { name: 'Task 10000' }).waitFor();
     await readToTheEnd(page);
-    // The baseline: the same page while idle. Other programs may use the CPU.
+    // The same page while idle is the baseline, because other programs may use the CPU.
     const rounds: { readonly idle: Frames; readonly scrolling: Frames }[] = [];
     for (let round = 0; round < roundsMax; round += 1) {
       const idle = await framesDuring(page, () => page.waitForTimeout(2_000));
@@ -78,7 +78,7 @@ describe('the list of 10,000 tasks', { skip: noBrowser }, () => {
 
 interface Frames {
   readonly count: number;
-  /** The share of frames within `frameMsMax` of the previous one. */
+  /** The fraction of frames that follow the previous one within `frameMsMax`. */
   readonly inTime: number;
   readonly longestMs: number;
   readonly rowsMost: number;

@@ -17,7 +17,8 @@ import { type RunningConsole, startConsole } from '../testing/console.ts';
 import { linksOf, pagesOfConsole, settled } from '../testing/console-pages.ts';
 import { type HostileWorld, mark, writeHostileTexts } from '../testing/hostile-texts.ts';
 
-// The protection of the console's users, on every page. sign-in.test.ts has bodies and origins that no browser sends.
+// The protection of the console's users, on every page. sign-in.test.ts covers bodies and origins that no browser
+// sends.
 
 const policy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
@@ -100,7 +101,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
       );
       if (!path.startsWith('/assets/')) assert.equal(headers.get('cache-control'), 'no-store', path);
     }
-    // Everything else falls back to default-src: no object, frame, worker or media.
+    // Objects, frames, workers and media fall back to default-src, so the policy needn't name them.
     assert.doesNotMatch(policy, /unsafe|\*|https?:|object-src|frame-src|worker-src/);
   });
 
@@ -132,7 +133,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
       secrets.add(code);
       await page.goto(`${world.url}/sign-in#code=${code}`);
       await page.getByRole('navigation', { name: 'Pages' }).waitFor();
-      // The URL with the code was requested once; it must not be stored.
+      // The URL with the code is requested this once, but must not be stored.
       for (const address of addresses) if (address.endsWith(`#code=${code}`)) addresses.delete(address);
       for (const path of paths().slice(0, -3)) {
         await page.goto(world.url + path);
@@ -156,7 +157,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
         const kept = await whatIsKept(page);
         for (const secret of secrets)
           assert.ok(!kept.includes(secret), `${path} keeps a secret: ${kept.slice(0, 500)}`);
-        // Any token, of anybody.
+        // No token may be stored, regardless of its owner.
         assert.doesNotMatch(kept, /eyJ[\w-]{10,}\.|bat_[\w-]{10,}/, path);
       }
       assert.ok(secrets.size >= 5, 'the access token and the cookie were seen');
@@ -206,7 +207,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
         [],
         origin,
       );
-      // It cannot embed a page of the console either.
+      // The other origin can't embed a page of the console either.
       await other.evaluate(`new Promise((done) => {
         const frame = { src: ${JSON.stringify(world.url)}, onload: () => done() };
         document.body.append(Object.assign(document.createElement('iframe'), frame));
@@ -274,7 +275,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
         await ask('sign-out', stolen, rivalsKey, { everywhere: 'yes' });
         await page.reload();
         await isSignedIn();
-        // One for a longer path, which the browser sends first, and one that replaces the original.
+        // Plants a cookie for a longer path, which the browser sends first, and later one that replaces the original.
         await visit(page, `${rivalsCookie}; Path=/console/token`);
         await page.reload();
         await isSignedIn();
@@ -284,7 +285,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
         await visit(page, `${rivalsCookie}; Path=/console`);
         await page.reload();
         await page.getByRole('heading', { name: 'Sign in to Baton' }).waitFor();
-        // Without a session, it doesn't sign the user in either.
+        // In a browser without a session, the planted cookie doesn't sign the user in.
         const fresh = await openPage(world.browser);
         await visit(fresh.page, `${rivalsCookie}; Path=/console`);
         await fresh.page.goto(world.url);
@@ -311,7 +312,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
     await open();
     await page.getByRole('alertdialog', { name: 'Switch account?' }).waitFor();
     await assertAccessible(page, 'the question');
-    // Enter activates the focused button, which changes nothing.
+    // Enter activates the focused button, which keeps the current account.
     await page.keyboard.press('Enter');
     await isSignedInAs(world.me);
     await open();
@@ -331,7 +332,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
     const task = await world.baton.tasks.create({ title: 'Written as somebody' });
     const { page, complaints } = await world.signedIn(`/tasks/${task.publicId}`);
     await page.getByPlaceholder('Add a comment …').fill('As the administrator');
-    // Like a sign-in through a provider: no page of the console notifies the others.
+    // Like a sign-in through a provider, this sign-in isn't announced to the other tabs by any page.
     const address = `${world.url}/console/sign-in`;
     const key = String(await page.evaluate("localStorage.getItem('baton.console-key')"));
     const headers = { 'baton-console-key': key };
@@ -341,7 +342,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
     await page.route('**/api/v1/tasks/*/comments', async (route) => {
       if (route.request().method() !== 'POST' || refused > 0) return route.continue();
       refused += 1;
-      // The access token has expired, so the page requests the next one.
+      // Simulates an expired access token, so that the page requests the next one.
       await route.fulfill({
         status: 401,
         json: { error: { code: 'invalid_token', message: 'It has expired.' } },
@@ -378,7 +379,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
       const { page } = await openPage(browser);
       const answer = await page.goto(`http://rebound.example:${port}/`);
       assert.equal(answer?.status(), 421);
-      // Its page may not send any request.
+      // The page at that address can't send any request.
       const sent = page.evaluate("fetch('/console/token', { method: 'POST', body: '{}' })");
       await assert.rejects(sent, /Failed to fetch/);
     } finally {
@@ -448,7 +449,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
   }
 });
 
-/** Without it the page would show no user input. */
+/** Enters the admin secret; without it, the page would show no user input. */
 async function enterAdminSecret(page: Page, secret: string): Promise<void> {
   await page.getByText('Use the admin secret').click();
   const field = page.getByLabel('Admin secret');
@@ -458,7 +459,7 @@ async function enterAdminSecret(page: Page, secret: string): Promise<void> {
   await settled(page);
 }
 
-/** The page shows the hostile text verbatim, either as text or in a field. */
+/** Waits until the page shows the hostile text verbatim, either as text or in a field. */
 async function showsHostileText(page: Page, path: string): Promise<void> {
   await until(
     page,
@@ -469,7 +470,7 @@ async function showsHostileText(page: Page, path: string): Promise<void> {
 }
 
 async function assertHarmless({ page, complaints }: Watched, path: string): Promise<void> {
-  // The error handler of an image runs with a delay.
+  // The error handler of an image runs with a delay, so wait for it.
   await page.waitForTimeout(100);
   assert.equal(await page.evaluate('window.__xss'), undefined, path);
   const made = await page.evaluate(`[...document.querySelectorAll(

@@ -102,7 +102,7 @@ describe('signing in to the console', () => {
             sessions: { act: 'end-others' },
           }[call] ?? {};
         const answer = await post(`/console/${call}`, body, { ...own, 'baton-console-key': key });
-        // This Baton has no identity providers.
+        // This Baton has no identity providers, so this call fails with an error of its own.
         const expected =
           call === 'provider-sign-in' ? [404, 'identity_provider_not_found'] : [400, 'invalid_request'];
         assert.deepEqual(outcome(answer), expected, `${call} ${key}`);
@@ -149,7 +149,7 @@ describe('signing in to the console', () => {
       ['passkey-sign-in', { state: 'x', credential: '{}', confirm: 'yes' }],
     ] as const)
       assert.deepEqual(outcome(await post(`/console/${path}`, body)), [401, 'signed_out'], path);
-    // Identity rejects what has the form of a passkey.
+    // Identity rejects a credential that only has the form of a passkey.
     const credential = JSON.stringify({
       id: 'AAAA',
       rawId: 'AAAA',

@@ -111,7 +111,7 @@ describe('the system page', { skip: noBrowser }, () => {
         document.dispatchEvent(new Event('visibilitychange'));`);
     };
     for (const round of ['first', 'second']) {
-      // The page does not repeat a pending request: a slow response would leave a request out.
+      // The page skips a poll while a request is pending, so a slow response would leave too few requests.
       await untilTrue(() => !isLoading(page), 'it goes on loading');
       asked.inSight = 0;
       await page.clock.runFor(6_000);
@@ -121,7 +121,7 @@ describe('the system page', { skip: noBrowser }, () => {
       );
     }
     await show('hidden');
-    // A request that was started while visible finishes first.
+    // A request that was started while the page was visible finishes first.
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     await untilTrue(() => !isLoading(page), 'it goes on loading');
     asked.outOfSight = 0;

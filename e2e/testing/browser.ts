@@ -79,7 +79,7 @@ const drawn = `new Promise((done) => {
 export async function untilLoaded(page: Page): Promise<void> {
   await untilTrue(async () => {
     if (isLoading(page)) return false;
-    // `evaluate` fails when the page navigates meanwhile.
+    // `evaluate` fails if the page navigates in the meantime.
     const isDrawn = await page.evaluate(drawn).then(
       () => true,
       () => false,
@@ -127,7 +127,7 @@ export async function assertAccessible(
   depth: 'usual' | 'long' = 'long',
 ): Promise<void> {
   if (depth === 'long' && !isLongProof) return;
-  // Evaluated by the browser's debugger, which the content security policy does not bind.
+  // Evaluated by the browser's debugger, to which the content security policy doesn't apply.
   await page.evaluate(axe.source);
   const { violations } = (await page.evaluate('axe.run(document)')) as AxeResult;
   const told = violations.flatMap(({ id, nodes }) =>

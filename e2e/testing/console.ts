@@ -114,7 +114,10 @@ const sharedBaton = new Shared(
   (baton) => baton.stop(),
 );
 
-/** Uses databases of the tests' cluster: initdb and the migrations would take longer than the rest of the start. */
+/**
+ * Starts a Baton on databases of the tests' cluster: initdb and the migrations would take longer than the rest of the
+ * start.
+ */
 export async function startBaton(env: Readonly<Record<string, string>>): Promise<StartedBaton> {
   const folder = mkdtempSync(join(tmpdir(), 'baton-console-'));
   const databaseOf = (service: string) =>
@@ -130,7 +133,7 @@ export async function startBaton(env: Readonly<Record<string, string>>): Promise
   async function stop() {
     running.child.kill('SIGINT');
     await running.ended;
-    // The sign-in address is no longer a secret: its code was used, or is older than a minute.
+    // The output may be kept from now on: the code of its sign-in address has been used or is older than a minute.
     keepLog(running.output());
     await Promise.all([identity.drop(), coordination.drop()]);
     rmSync(folder, { recursive: true, force: true });

@@ -47,13 +47,13 @@ export async function startStandby(primary: DebianPostgres, folder: string): Pro
   return serve(folder);
 }
 
-/** Some of Debian's programs refuse to run as root. */
+/** Uses another account than root, because some of Debian's programs refuse to run as root. */
 export function processOptions(folder: string) {
   const account = process.getuid?.() === 0 ? accountOf('postgres') : undefined;
   return { ...account, cwd: folder, env: { PATH: process.env.PATH, LC_ALL: 'C.UTF-8' } };
 }
 
-/** A folder in which such a program may write. */
+/** Creates a folder in which such a program may write. */
 export function makeFolder(folder: string): void {
   mkdirSync(folder, { mode: 0o700 });
   const { uid, gid } = processOptions(folder);

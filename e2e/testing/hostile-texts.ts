@@ -17,7 +17,7 @@ const attacks = [
 /** How every hostile text begins. */
 export const mark = '<img src=x onerror="window.__xss=1">';
 
-/** Reverses the following text. */
+/** A control character that reverses the text after it. */
 const rightToLeft = '\u202E';
 const longWord = 'W'.repeat(120);
 
@@ -26,7 +26,7 @@ export const hostile = [...attacks, `${rightToLeft}gnp.exe`, longWord].join(' ')
 
 const address = 'javascript:window.__xss=1//';
 
-/** A text of a field's length; the beginning is always the same. */
+/** The first characters of the hostile text, as many as the field allows. */
 const short = (charactersMax: number) => hostile.slice(0, charactersMax);
 
 /** The created objects, for pages about a single one. */
@@ -117,7 +117,7 @@ export async function writeHostileTexts(world: RunningConsole): Promise<HostileW
     clientVersion: short(100),
     harness: { type: 'hostile', hostname: short(200), version: short(100) },
   });
-  // One run failed with a hostile text, another is running.
+  // One run failed with a hostile text, and another is still running.
   for (const isLast of [false, true]) {
     const claim = await agent.baton.tasks.claim(task.id, { sessionId: session.id, intent: hostile });
     const fence = { claimId: claim.id, fencingToken: claim.fencingToken };

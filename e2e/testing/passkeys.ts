@@ -2,15 +2,15 @@ import type { CDPSession, Page } from 'playwright-core';
 import { createClient } from '@baton/sdk';
 import type { RunningConsole } from './console.ts';
 
-/** Chromium's virtual authenticator of one page, which verifies its user by itself. */
+/** Chromium's virtual authenticator of one page, which verifies its user automatically. */
 export interface Authenticator {
   readonly session: CDPSession;
   readonly authenticatorId: string;
-  /** The passkeys that it holds. */
+  /** Returns how many passkeys the authenticator holds. */
   count(): Promise<number>;
-  /** Whether its user is present and verified from now on. */
+  /** Sets whether the authenticator's user is present and verified from now on. */
   setVerified(isVerified: boolean): Promise<void>;
-  /** Copies its passkeys to another one, as a password manager does. */
+  /** Copies its passkeys to another authenticator, as a password manager does. */
   syncTo(other: Authenticator): Promise<void>;
   clear(): Promise<void>;
 }
@@ -65,7 +65,7 @@ export interface Invited {
   readonly principalId: string;
 }
 
-/** Invites a person as an administrator does: in coordination with a role, in identity by a link. */
+/** Invites a person as an administrator does: in coordination with a role, in identity with a link. */
 export async function invitePerson(
   world: Pick<RunningConsole, 'baton' | 'tenantId' | 'issuer' | 'url' | 'adminSecret'>,
   displayName: string,

@@ -4,9 +4,9 @@ export interface Heading {
   readonly level: number;
   /** Without markup. */
   readonly text: string;
-  /** The fragment under which GitHub links to it. */
+  /** The fragment under which GitHub links to the heading. */
   readonly anchor: string;
-  /** The offsets of its first line and of the line after it. */
+  /** The offsets of the heading's first line and of the line after the heading. */
   readonly start: number;
   readonly end: number;
 }

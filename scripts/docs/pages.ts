@@ -5,14 +5,14 @@ import { maskBlocks } from './references.ts';
 /** A page of the site, from a Markdown file. */
 export interface Page {
   readonly file: string;
-  /** Its path on the site, without slashes around it; empty for the first page. */
+  /** The page's path on the site, without leading and trailing slash; empty for the first page. */
   readonly address: string;
   readonly title: string;
-  /** The anchor of the title. On the site the title is the page's own heading and has no anchor. */
+  /** The anchor of the title in the file. On the site the title is the page's own heading, which has no anchor. */
   readonly titleAnchor: string;
   /** The first sentence; empty if the page begins with another element. */
   readonly description: string;
-  /** What follows the title. */
+  /** The text after the title. */
   readonly body: string;
 }
 
@@ -33,7 +33,7 @@ export function addressOf(file: string): string {
     .toLowerCase();
 }
 
-/** Returns the address of a page in Markdown: the page's address with `.md`. */
+/** Returns the address of a page's Markdown source: the page's address with `.md`. */
 export const markdownPath = ({ address }: Pick<Page, 'address'>): string => `${address || 'index'}.md`;
 
 /** @throws if the page has no title, which the site and its index need */

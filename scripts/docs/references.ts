@@ -1,6 +1,6 @@
 /** A reference of a page in Markdown to a file or an address: a link, an image, a definition, or an element's attribute. */
 export interface Reference {
-  /** As written, with its fragment. */
+  /** The reference as written, including its fragment. */
   readonly target: string;
   /** The offset of the target in the text. */
   readonly start: number;
@@ -44,7 +44,7 @@ export const isExternal = (target: string): boolean => /^(?:[a-z][a-z\d+.-]*:|\/
 
 export const lineAt = (text: string, index: number): number => text.slice(0, index).split('\n').length;
 
-/** Replaces fenced code and comments by spaces, so that every position stays the same. */
+/** Replaces fenced code and comments with spaces, so that every position stays the same. */
 export function maskBlocks(markdown: string): string {
   let fence: string | undefined;
   const lines = markdown.split('\n').map((line) => {
@@ -58,7 +58,7 @@ export function maskBlocks(markdown: string): string {
   return lines.join('\n').replaceAll(/<!--[\s\S]*?-->/g, blank);
 }
 
-/** Like `maskBlocks`, but also for inline code. */
+/** Like `maskBlocks`, but also masks inline code. */
 function maskCode(markdown: string): string {
   return maskBlocks(markdown).replaceAll(/(?<![`\\])(`+)(?!`)(?:(?!\n\s*\n)[\s\S])*?(?<!`)\1(?!`)/g, blank);
 }

@@ -7,7 +7,7 @@ import { type Section, sectionsOf, sidebarItems, sidebarProblems } from './sideb
 
 const root = dirname(dirname(import.meta.dirname));
 
-/** A tree of these files. */
+/** A tree that contains these files. */
 const treeOf = (texts: Readonly<Record<string, string>>): Tree => ({
   files: Object.keys(texts),
   read: (file) => texts[file] ?? assert.fail(file),

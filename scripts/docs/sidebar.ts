@@ -9,7 +9,7 @@ type Entry = string | { readonly file: string; readonly label: string };
 export interface Section {
   readonly label: string;
   readonly entries: readonly (Entry | Section)[];
-  /** Whether the section is closed until its reader opens it or a page of it. */
+  /** Whether the section is collapsed until a reader opens it or one of its pages. */
   readonly collapsed?: boolean;
 }
 
@@ -149,7 +149,7 @@ const ownSections: readonly Section[] = [
 
 const decisionsIndex = 'docs/decisions/README.md';
 
-/** Returns the sections of the sidebar. Those of the decisions are the sections of their own index page. */
+/** Returns the sections of the sidebar. The sections of the decisions are taken from their index page. */
 export function sectionsOf(tree: Tree): Section[] {
   const decisions = indexSections(tree.read(decisionsIndex), 'docs/decisions/');
   return [
@@ -197,7 +197,7 @@ export function sidebarProblems(
   ];
 }
 
-/** Returns the files of all pages in these sections, in order. */
+/** Returns the files of all pages in these sections, in sidebar order. */
 export function filesIn(sections: readonly Section[]): string[] {
   return sections.flatMap(({ entries }) =>
     entries.flatMap((entry) =>
@@ -211,7 +211,7 @@ export type SidebarItem =
   | { readonly label: string; readonly link: string }
   | { readonly label: string; readonly collapsed: boolean; readonly items: readonly SidebarItem[] };
 
-/** Returns the sidebar as Starlight's configuration has it. */
+/** Returns the sidebar in the form of Starlight's configuration. */
 export function sidebarItems(entries: readonly (Entry | Section)[], pages: readonly Page[]): SidebarItem[] {
   return entries.flatMap((entry): SidebarItem[] => {
     if (typeof entry !== 'string' && 'entries' in entry) {

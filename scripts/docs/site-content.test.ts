@@ -6,7 +6,7 @@ import { describe, test } from 'node:test';
 import { findDeadBuiltLinks } from './built-links.ts';
 import { siteContent } from './site-content.ts';
 
-/** The content of a site of these files. */
+/** The content of a site that is built from these files. */
 function contentOf(texts: Readonly<Record<string, string>>) {
   const all: Readonly<Record<string, string>> = {
     'README.md': '# Baton\n\nShares work. And more.\n',

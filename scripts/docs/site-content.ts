@@ -11,7 +11,7 @@ export type SiteContent = ReadonlyMap<string, string | { readonly copyOf: string
 const images = new Set(['.png', '.svg', '.jpg', '.jpeg', '.gif', '.webp']);
 /** Pages for maintainers, which the full text omits. */
 const optionalSections = new Set(['Contribute', 'Decisions']);
-/** A longer outline has the headings of level 2 alone. */
+/** If there are more headings than this, the outline shows only those of level 2. */
 const outlineHeadingsMax = 120;
 const outlineLevelMax = 3;
 
@@ -52,12 +52,16 @@ function pageFor(page: Page, links: SiteLinks): string {
   return `---\n${front.join('')}---\n\n${weightCatalog(body)}`;
 }
 
-/** A search for a code, a setting or a permission finds the row that describes it before the pages that mention it. */
+/**
+ * With this weight, a search for a code, a setting or a permission finds the row that describes it before the pages
+ * that mention it.
+ */
 const weightCatalog = (body: string): string =>
   body.replaceAll(/^\| `([\w.:*-]+)` \|/gm, '| <code data-pagefind-weight="10">$1</code> |');
 
 /**
- * https://llmstxt.org: one line per page, under the sections of the sidebar; its section `Optional` may be omitted.
+ * The index of https://llmstxt.org: one line per page, under the sections of the sidebar. Readers may skip its section
+ * `Optional`.
  */
 function indexForModels(sections: readonly Section[], pages: readonly Page[]): string {
   const pageOf = new Map(pages.map((page) => [page.file, page]));
@@ -111,7 +115,7 @@ class SiteLinks {
     });
   }
 
-  /** Returns the page's body, in which a link with the name of a file as its text has the title of its target. */
+  /** Returns the page's body. A link whose text is the name of a file gets the title of its target as its text. */
   nameLinkedPages(page: Page): string {
     const code = maskBlocks(page.body);
     return page.body.replaceAll(/\[([\w./-]+\.md)\]\(([^\s()]+)\)/g, (link, name, target, index) => {

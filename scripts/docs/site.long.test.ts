@@ -106,7 +106,10 @@ describe('the site of the documentation', { skip }, () => {
     });
 });
 
-/** Evaluated in the page: its scripts have settled, and the keyboard reaches each table and block of code that scrolls. */
+/**
+ * Evaluated in the page: resolves when its scripts have settled and the keyboard reaches each table and block of code
+ * that scrolls.
+ */
 const areScrollingPartsFocusable = `[...document.querySelectorAll('.sl-markdown-content :is(table, pre)')].every(
   (part) => part.scrollWidth <= part.clientWidth || part.getAttribute('tabindex') === '0',
 )`;

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { withRelativeImports } from './modules.ts';
 
 interface Target {
-  /** The oldest JavaScript version that it must run on, by the compiler's name. */
+  /** The oldest JavaScript version that the output must run on, by the compiler's name for it. */
   readonly language: 'es2022' | 'es2024';
   /** The libraries that the compiler assumes in addition to the language. */
   readonly library: readonly string[];
@@ -27,8 +27,8 @@ export function compile(root: string, files: readonly string[], target: Target):
       lib: target.library,
       rewriteRelativeImportExtensions: true,
       declaration: target.hasDeclarations,
-      // A package must compile even if `npm run check` was never run. Only the SDK is checked again here: for the
-      // others `check` has a step.
+      // A package must compile even if `npm run check` was never run. Only the SDK is checked again here, because its
+      // declarations need types; the other packages are checked by `npm run check`.
       noCheck: !target.hasDeclarations,
       newLine: 'lf',
       rootDir: root,

@@ -37,7 +37,7 @@ export function lockedParts(lock: Lock, names: readonly string[]): Record<string
     }
   }
   const entries = [...paths].sort().map((path) => {
-    // The flag's reason in this repository's lockfile doesn't apply to the tarball.
+    // The reason for this flag in the repository's lockfile doesn't apply to the tarball.
     const { dev: _dev, devOptional: _devOptional, ...entry } = lock[path] as LockEntry;
     return [path, entry] as const;
   });

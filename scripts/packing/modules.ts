@@ -5,7 +5,7 @@ import { parseSync } from 'oxc-parser';
 
 interface Specifier {
   readonly text: string;
-  /** Its position in the file, including its quotes. */
+  /** The position of the specifier in the file, including its quotes. */
   readonly start: number;
   readonly end: number;
 }
@@ -42,7 +42,7 @@ function fileOf(root: string, from: string, specifier: string): string | undefin
 /** The entries and all their direct and indirect imports, as sorted paths inside `root`. */
 export function reachableFrom(root: string, entries: readonly string[]): string[] {
   const found = new Set(entries);
-  // Iterating over a set includes elements that are added meanwhile.
+  // Iterating over a set also visits the elements that are added during the iteration.
   for (const file of found)
     for (const { text } of specifiersOf(file, readFileSync(join(root, file), 'utf8'))) {
       const target = fileOf(root, file, text);
@@ -68,8 +68,8 @@ export function listPackages(root: string, files: readonly string[]): Set<string
 }
 
 /**
- * The text of a compiled module with every import of this repository's packages as a relative path, and every `.ts`
- * that the compiler left in a declaration as `.js`.
+ * The text of a compiled module in which every import of this repository's packages is a relative path, and every
+ * `.ts` that the compiler left in a declaration is `.js`.
  * @param from its path inside the repository, with the ending of its source
  */
 export function withRelativeImports(root: string, from: string, text: string): string {

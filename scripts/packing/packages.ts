@@ -10,7 +10,7 @@ import { listPackages, nodeOnly, reachableFrom } from './modules.ts';
 /** A package to install: its name, version and files by path. */
 export interface Packed {
   readonly name: string;
-  /** The name of its tarball, without version and ending. */
+  /** The name of the package's tarball, without version and ending. */
   readonly tarball: string;
   readonly version: string;
   readonly files: ReadonlyMap<string, string | Buffer>;
@@ -61,7 +61,7 @@ const programs = ['packages/*/src/main.ts', 'packages/*/src/app/main.ts', 'packa
 /** Built here, so that an installation of the package needs no browser compiler. */
 const consoleBuild = 'packages/console/src/build.main.ts';
 
-/** The licences of the bundled modules; that build writes the file. */
+/** The file with the licences of the bundled modules; the console's build writes it. */
 const licenceList = 'licenses.md';
 
 /** `@baton/sdk`: compiled for Node 20 and browsers, with declarations, and with no dependencies. */
@@ -105,13 +105,13 @@ export function packSdk(root: string): Packed {
 }
 
 /**
- * The name `baton` on npm belongs to somebody else, so an install or update by that name would get their package. A
- * scope belongs to one owner.
+ * The name `baton` on npm belongs to somebody else, so an install or update under that name would get their package. A
+ * scope, in contrast, belongs to a single owner.
  */
 const productName = '@baton/baton';
 /**
- * The oldest Node that all dependencies declare. A checkout works with Node 20 and up, because none of them runs there
- * before Node 24 is installed.
+ * The oldest Node version that all dependencies support. A checkout works with Node 20 and up, because it installs Node
+ * 24 before any of them runs.
  */
 export const oldestNode = '22.12.0';
 
@@ -122,7 +122,7 @@ export function packBaton(root: string): Packed {
     cwd: root,
     exclude: ['**/testing/**', '**/node_modules/**', consoleBuild],
   }).sort();
-  // Baton also uses a file of bin/, which is JavaScript already.
+  // Baton also uses a file in bin/, which needs no compiling because it is JavaScript already.
   const modules = reachableFrom(root, entries).filter((path) => path.endsWith('.ts'));
   const files = new Map<string, string | Buffer>();
   const library = ['es2024'];
@@ -192,7 +192,7 @@ function builtConsole(root: string): Map<string, Buffer> {
   }
 }
 
-/** The dependencies of the named folders of `packages/`, without each other. */
+/** The dependencies of the named folders of `packages/`, except those on one another. */
 function dependenciesOf(root: string, folders: readonly string[]) {
   const manifests = folders.map((folder) => readJson(root, `packages/${folder}/package.json`) as Manifest);
   const merged = (field: 'dependencies' | 'optionalDependencies') => {

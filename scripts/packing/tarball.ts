@@ -2,7 +2,10 @@ import { gzipSync } from 'node:zlib';
 import { Header } from 'tar';
 
 const blockBytes = 512;
-/** 2020-01-01, for every file: the bytes depend on the contents only. npm sets a time of its own while unpacking. */
+/**
+ * The time of every file, 2020-01-01, so that the bytes depend on the contents only. npm sets its own time when it
+ * unpacks the files.
+ */
 const modifiedAt = new Date(Date.UTC(2020, 0, 1));
 
 /**
@@ -24,13 +27,14 @@ export function tarball(files: ReadonlyMap<string, string | Buffer>): Buffer {
       gid: 0,
     });
     const block = Buffer.alloc(blockBytes);
-    // True if the path doesn't fit: no path is that long, and a longer one must not be truncated.
+    // `encode` returns true if the path doesn't fit. No path of a package is that long, and a longer one must not be
+    // truncated.
     if (header.encode(block, 0)) throw new Error(`${path} is too long for a tar archive`);
     blocks.push(block, bytes, Buffer.alloc((blockBytes - (bytes.length % blockBytes)) % blockBytes));
   }
   blocks.push(Buffer.alloc(2 * blockBytes));
   const zipped = gzipSync(Buffer.concat(blocks), { level: 9 });
-  // The operating system that packed it, which zlib writes here, is not disclosed: 255 is "unknown".
+  // zlib writes the operating system of the packer here. 255 means "unknown", so that the system is not disclosed.
   zipped[9] = 255;
   return zipped;
 }

@@ -87,7 +87,7 @@ function examplesIn(path: string, text: string): Example[] {
   });
 }
 
-/** Modules whose exported functions only the SDK itself calls. */
+/** Modules whose exported functions are called only by the SDK itself. */
 const publicFunctions = new Set([
   'createClient',
   'etagOf',

@@ -113,7 +113,9 @@ function parameterOf(document: ApiDocument, one: ApiParameter | { readonly $ref:
   return found;
 }
 
-/** `/api/v1/task-types/{id}:deprecate` is of the group `taskTypes`. */
+/**
+ * `/api/v1/task-types/{id}:deprecate` belongs to the group `taskTypes`.
+ */
 function groupOf(path: string): string {
   const [first = ''] = path
     .replace(/^\/(api\/v\d+|scim\/v\d+)\//, '/')
@@ -127,7 +129,7 @@ function camel(text: string): string {
   return text.replaceAll(/[-_.]+(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** Names that the rule below would make long or unclear. */
+/** Names of operations for which the rule below would produce a long or unclear name. */
 const namesOf: Readonly<Record<string, string>> = {
   claimNextTasks: 'claimNext',
   reclaimTask: 'reclaim',
@@ -152,7 +154,7 @@ const namesOf: Readonly<Record<string, string>> = {
   getPerson: 'get',
 };
 
-/** The operationId without the noun of its group: `createTaskType` of `taskTypes` is `create`. */
+/** The operationId without its group's noun: `createTaskType` in `taskTypes` is `create`. */
 function nameOf(operationId: string, group: string): string {
   const chosen = namesOf[operationId];
   if (chosen !== undefined) return chosen;
@@ -214,7 +216,10 @@ function answerOf(document: ApiDocument, operation: ApiOperation): Answer {
   return { type: types.join(' | '), media, ...(isPage && { item: writeType(items) }) };
 }
 
-/** The credential that the runtime sends: an access token (t), the admin secret (a), a provisioning token (v), none. */
+/**
+ * The flag of the credential that the runtime sends: an access token (t), the admin secret (a), a provisioning token
+ * (v); empty for none.
+ */
 function credentialFlag({ security }: ApiOperation): string {
   const [scheme] = security.flatMap((one) => Object.keys(one));
   const flags: Readonly<Record<string, string>> = {

@@ -31,7 +31,7 @@ export function nameIn(reference: string): string {
   return reference.slice(reference.lastIndexOf('/') + 1);
 }
 
-/** A comment of one line above a member or a method; empty without a text. */
+/** A comment of one line above a member or a method; empty if there is no text. */
 export function writeComment(text: string | undefined): string {
   const line = text?.replaceAll('*/', '* /').replaceAll(/\s+/g, ' ').trim() ?? '';
   return line === '' ? '' : `/** ${line} */\n`;

@@ -15,7 +15,8 @@ const configured = [
 
 /**
  * Copies the work tree, without its tests, into a folder that the caller removes.
- * @param folders those to copy; in the copy `@baton/*` are its own packages, all others the installed ones
+ * @param folders the folders to copy; in the copy, the packages `@baton/*` are the copied ones, all others the
+ * installed ones
  */
 export async function copyWorkTree(folders: readonly string[]): Promise<string> {
   const root = await mkdtemp(join(tmpdir(), 'baton-work-tree-'));

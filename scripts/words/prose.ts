@@ -2,10 +2,11 @@ import { extname } from 'node:path';
 import { parseSync } from 'oxc-parser';
 
 /**
- * A piece of prose of a file. Code, quotations and links in it are blanked, so that offsets match those of the file.
+ * A piece of prose in a file. Code, quotations and links in it are blanked, so that its offsets still match those of
+ * the file.
  */
 export interface Prose {
-  /** The offset at which it begins in the file. */
+  /** The offset at which the prose begins in the file. */
   readonly start: number;
   readonly text: string;
 }
@@ -25,7 +26,7 @@ const commentForms: Readonly<Record<string, RegExp>> = {
 /**
  * Finds the prose of a file: the paragraphs of a page in Markdown; comments, texts with spaces and the text of JSX
  * in TypeScript and JavaScript; comments elsewhere. Of SQL in templates, only the comments count.
- * @returns an empty list for files without prose
+ * @returns an empty list for a file without prose
  */
 export function findProse(file: string, text: string): Prose[] {
   const extension = extname(file);
@@ -35,13 +36,13 @@ export function findProse(file: string, text: string): Prose[] {
   return form === undefined ? [] : matchesIn(text, 0, form).map(blankInserts);
 }
 
-/** Fenced code is blanked first. A quotation may span several lines, but not paragraphs. */
+/** Fenced code is blanked first. A quotation may span several lines, but not several paragraphs. */
 function paragraphsOf(text: string): Prose[] {
   const prose = text.replace(/^( *)(```+|~~~+)[^]*?^ *\2[`~]* *$/gm, blank);
   return matchesIn(prose, 0, /(?:^.*\S.*(?:\n|$))+/gm).map(blankInserts);
 }
 
-/** The tags of templates with SQL; `raw('…')` holds SQL, too. */
+/** The tags of templates with SQL. `raw('…')` contains SQL too. */
 const sqlTags = new Set(['sql', 'part', 'fragment']);
 
 interface SyntaxNode {
@@ -54,7 +55,7 @@ interface TemplateElement extends SyntaxNode {
   readonly value: { readonly raw: string };
 }
 
-/** In TypeScript, an element of a template includes its delimiters. */
+/** The inner part of a template's element: in TypeScript, an element includes its delimiters. */
 function innerOf({ type, start, end, value }: TemplateElement): SyntaxNode {
   const innerStart = end - start > value.raw.length ? start + 1 : start;
   return { type, start: innerStart, end: innerStart + value.raw.length };
@@ -88,10 +89,10 @@ function proseOfCode(file: string, text: string): Prose[] {
   return found.sort((one, other) => one.start - other.start);
 }
 
-/** A string with a space in it; a regular expression is code. */
+/** Whether a literal is prose: a string with a space in it. A regular expression is code. */
 const isSentence = (source: string) => /^['"].* /s.test(source);
 
-/** Calls `enter` for each node, and goes below those for which it returns true. */
+/** Calls `enter` for each node, and descends into those for which it returns true. */
 function visit(value: unknown, enter: (node: SyntaxNode) => boolean): void {
   if (typeof value !== 'object' || value === null) return;
   if (Array.isArray(value)) {
@@ -113,7 +114,7 @@ function blankInserts({ start, text }: Prose): Prose {
   return blankQuotations({ start, text: text.replace(inserts, blank) });
 }
 
-/** The first and last quotation mark of a string in code are its own. */
+/** The quotation marks around a string in code are not those of a quotation. */
 function blankQuotations({ start, text }: Prose): Prose {
   const isString = /^"[^]*"$/.test(text);
   const inner = (isString ? text.slice(1, -1) : text).replaceAll('\\`', ' `');
@@ -121,5 +122,5 @@ function blankQuotations({ start, text }: Prose): Prose {
   return { start, text: isString ? `"${blanked}"` : blanked };
 }
 
-/** Keeps the breaks of lines. */
+/** Blanks a text but keeps its line breaks. */
 const blank = (text: string) => text.replace(/[^\n]/g, ' ');

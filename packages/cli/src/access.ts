@@ -21,9 +21,12 @@ import { credentialOfGrant } from './sign-in/profile-grant.ts';
 export interface Access {
   readonly coordinationUrl: string;
   readonly identityUrl: string;
-  /** A personal access token; undefined after a sign-in by browser, and if the platform of this job gives it an identity. */
+  /**
+   * A personal access token; undefined after a sign-in through the browser, or if the platform gives this job an
+   * identity.
+   */
   readonly token: string | undefined;
-  /** The token, or that identity. */
+  /** The credential: the token, or the identity that the platform gives. */
   readonly credential: Credential;
   /** Identity's admin secret; only the owner of a Baton on this machine has it. */
   readonly adminSecret: string | undefined;
@@ -40,8 +43,9 @@ export interface AccessOptions extends ConnectionOptions {
 
 /**
  * Resolves the account of a command. Explicit settings take precedence, in this order: a flag (--profile,
- * --connection), then the environment (BATON_URL and BATON_TOKEN, or BATON_URL and the identity of a job, BATON_PROFILE), then the profile in use, then the
- * Baton of this machine (BATON_HOME, or this folder or checkout), as its administrator.
+ * --connection), then the environment (BATON_URL with BATON_TOKEN, BATON_URL with a job's identity, or
+ * BATON_PROFILE), then the profile in use, then the Baton of this machine (BATON_HOME, or this folder or
+ * checkout), as its administrator.
  * @throws PlainError, with exit code 4 if nobody is signed in
  */
 export function findAccess(options: AccessOptions, config: CliConfig): Access {
@@ -171,7 +175,10 @@ function ofConnection(
   };
 }
 
-/** @param url of coordination; identity is below it at /iam. @param given a personal access token, or another credential */
+/**
+ * @param url the address of coordination; identity is below it at /iam
+ * @param given a personal access token, or another credential
+ */
 export function ofUrl(url: string, given: string | Credential, source: string): Access {
   const base = requireAddress(url);
   const unknown = { adminSecret: undefined, tenantId: undefined, issuer: undefined };

@@ -41,7 +41,7 @@ const attemptOf = (more: Partial<AttemptPurpose> = {}, HOME = home) =>
 const folder = () => join(home, '.config', 'baton', 'attempts');
 const records = () => readdirSync(folder()).map((name) => join(folder(), name));
 
-/** A folder without other attempts. */
+/** Keeps an attempt in a folder that contains no other ones. */
 function keptBy(attempt: Attempt): { key: string; path: string } {
   assert.equal(attempt.keep(), true);
   const [path = '', ...rest] = records();
@@ -74,7 +74,8 @@ test('of two commands that begin at the same time, the second takes the keys of 
   assert.notEqual(one.keyOf('x'), two.keyOf('x'));
   assert.deepEqual([one.keep(), two.keep()], [true, true]);
   assert.equal(one.keyOf('x'), two.keyOf('x'));
-  // The first has succeeded, and the same attempt was started again: the second doesn't affect it.
+  // The first run has succeeded, and the same attempt was started again. When the second run ends, the new attempt
+  // keeps its keys.
   one.forget();
   const next = attemptOf();
   next.keep();

@@ -97,7 +97,7 @@ export class Attempt {
     try {
       mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 });
       discardStale(dirname(this.#path));
-      // An expired, damaged or public file.
+      // Replaces an expired, damaged or public file.
       if (this.#stored() === undefined) rmSync(this.#path, { force: true });
       const record: AttemptRecord = {
         ...this.#purpose,
@@ -120,7 +120,7 @@ export class Attempt {
     try {
       rmSync(this.#path, { force: true });
     } catch {
-      // The folder can no longer be written; the record expires.
+      // If the folder can no longer be written, the record expires instead.
     }
   }
 
@@ -182,7 +182,7 @@ function discardStale(folder: string): void {
 
 function sha256Of(values: Iterable<unknown>): string {
   const hash = createHash('sha256');
-  // One at a time: an import reads up to 256 MiB.
+  // One value at a time: an import reads up to 256 MiB.
   for (const value of values) hash.update(`${JSON.stringify(value)}\n`);
   return hash.digest('hex');
 }

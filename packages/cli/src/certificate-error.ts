@@ -1,6 +1,6 @@
 import { certificateCodeOf } from '@baton/sdk/node';
 
-/** All of the SDK's other codes mean an untrusted signer. */
+/** All of the SDK's other codes mean that the signer isn't trusted. */
 const problems: Readonly<Record<string, string>> = {
   CERT_HAS_EXPIRED: 'has expired: renew it there, or correct the clock of this machine',
   CERT_NOT_YET_VALID: 'is not valid yet: correct the clock of this machine',

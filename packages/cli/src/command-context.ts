@@ -48,9 +48,10 @@ export async function asCaller<Value>(
   try {
     return await withClient(access, (baton) => work(baton, access), sent);
   } catch (error) {
-    // The result may not be available again: a new token is shown only once.
+    // Print the result although the filter failed, because it may not be available again: a new token is shown only
+    // once.
     if (error instanceof FilterFailure && hasWritten)
-      output.progress(`The command was carried out. Its result: ${JSON.stringify(error.value)}\n`);
+      output.progress(`The command was executed. Its result: ${JSON.stringify(error.value)}\n`);
     throw error;
   }
 }

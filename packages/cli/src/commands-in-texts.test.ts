@@ -10,8 +10,8 @@ import { splitArgs } from './leading-options.ts';
 import { PlainError } from './plain-error.ts';
 import { buildProgram, formatCommand, listLeafCommands, otherPrograms } from './program.ts';
 
-// Every command that is mentioned in a text of this repository: pages, help, messages, the console, comments. A text
-// can't be left out: all files are searched.
+// Every command that is mentioned in a text of this repository: pages, help, messages, the console, comments. No text
+// is left out, because all files are searched.
 
 const excluded = ['**/node_modules/**', '**/dist/**', '**/.baton/**', 'toolchain/**', '**/built/**'];
 const filesOf = (...patterns: string[]) => globSync(patterns, { cwd: repository, exclude: excluded }).sort();
@@ -52,7 +52,7 @@ function mentionsIn(file: string, text: string, isRun: boolean, line = 1): Menti
     const tail = found[1] ?? '';
     const place = `${file}:${line + text.slice(0, found.index).split('\n').length - 1}`;
     if (noCommands[file]?.test(tail)) return [];
-    // One line can name several.
+    // One line can mention several commands.
     return [{ place, tail, isRun }, ...mentionsIn(file, tail, isRun).map((one) => ({ ...one, place }))];
   });
 }
@@ -114,7 +114,7 @@ function shellWords(tail: string): string[] {
   return word === undefined ? words : [...words, word];
 }
 
-/** The words of a sentence: a command may be followed by others. */
+/** The words of a sentence: a command may be followed by other words. */
 const proseWords = (tail: string) =>
   (/^(?:(?![.:!?](?:\s|$))[^`'"<)|;…\\])*/.exec(tail)?.[0] ?? '')
     .split(/\s+/)
@@ -187,7 +187,7 @@ function helpOf(words: readonly string[]): Promise<string> {
   return help;
 }
 
-/** A separate program: its help has the arguments after its name, and every option. */
+/** Checks a call of a separate program: its help lists the arguments after its name, and every option. */
 async function faultOfProgram(
   name: readonly string[],
   words: readonly string[],

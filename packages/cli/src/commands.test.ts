@@ -369,7 +369,7 @@ test('a principal that only identity has disabled is listed as such, until it is
   assert.match(await listed(), line('disabled at identity'));
   const [item] = (JSON.parse(await listed('--json')) as { items: Record<string, unknown>[] }).items;
   assert.deepEqual([item?.['status'], item?.['identityStatus']], ['active', 'disabled']);
-  // Without identity's admin secret.
+  // Without identity's admin secret, the status in identity can't be read.
   const remote = { BATON_URL: baton.url, BATON_TOKEN: baton.connection.adminToken };
   assert.match(await done(['principal', 'list', '--q', displayName], remote), line('active'));
   await done(['directory', 'enable', iamPrincipalId]);
@@ -381,7 +381,7 @@ test('a token is issued, signs in, and is revoked', async () => {
     { id: string },
   ];
   const { tenantId, issuer } = baton.connection;
-  // A human gets a token only soon after a sign-in.
+  // A person can get a token only shortly after signing in.
   await baton.admin.identity.principals.recordAuthenticationContext(tenantId, principal, { issuer });
   const create = ['token', 'create', principal, 'from the test', '--days', '1', '--json'];
   const { token, credential } = JSON.parse(await done(create)) as {
@@ -467,7 +467,7 @@ test('the API is called with fields, a file, placeholders, and page after page',
     items: unknown[];
   };
   assert.ok(all.items.length > 2);
-  // A query in the path, in fields, or in both is the same query, on every page.
+  // A query has the same effect in the path, in fields, or in both, on every page.
   const word = `pages${process.pid}`;
   for (let n = 0; n < 5; n += 1) await baton.admin.tasks.create({ title: `${word} ${n}` });
   for (const query of [
@@ -562,7 +562,7 @@ test('if the services run separately, the message names the command that serves 
   });
   coordination.close();
   assert.equal(code, 1);
-  assert.match(text, /serves no console: where the services run apart, npx baton console serve does/);
+  assert.match(text, /serves no console: if the services run separately, npx baton console serve serves it/);
 });
 
 test('errors without a sign-in and for a missing task', async () => {

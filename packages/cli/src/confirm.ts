@@ -5,7 +5,7 @@ import { PlainError } from './plain-error.ts';
 import { terminalText } from './terminal-text.ts';
 
 /**
- * Prompts at the terminal whether to carry out a plan.
+ * Prompts at the terminal to confirm a plan.
  * @param question for example `Apply the plan?` @param readsInput whether the plan was read from standard input
  * @throws PlainError if the answer is no, or without a terminal
  */

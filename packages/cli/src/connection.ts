@@ -62,7 +62,7 @@ export function findOwnConnection(
   return findConnection(options, config);
 }
 
-/** The administrator's token of this machine is never sent to another one. */
+/** The token of this machine's administrator is never sent to another machine. */
 export function isThisMachine(url: string): boolean {
   if (!URL.canParse(url)) return false;
   const { hostname } = new URL(url);
@@ -87,7 +87,7 @@ export function readConnection(
 
 /**
  * Like `readConnection`, but returns undefined if no file exists and none was given.
- * @param given whether a token of the user is sent to the address in the file, in place of the one in it
+ * @param given whether the user's own token is sent to the address in the file, instead of the token in the file
  */
 export function findConnection(
   options: ConnectionOptions,

@@ -13,12 +13,15 @@ export interface ConsoleOutput {
   readonly columns: number;
 }
 
-/** The reader has closed standard output. The command ends at its next line, so that it completes its other writes. */
+/**
+ * The reader has closed standard output. The command ends only when it prints its next line, so that its other writes
+ * complete.
+ */
 export class OutputClosed extends Error {
   override readonly name = 'OutputClosed';
 }
 
-/** Starts a text that replaces the last line on a terminal. */
+/** Clears the last line on a terminal, so that the text after it replaces that line. */
 export const clearLine = '\r\x1b[2K';
 
 /**
@@ -36,7 +39,7 @@ export function consoleOutput(): ConsoleOutput {
     process.stderr.write(`Standard output can't be written (${code}).\n`);
     process.exit(1);
   });
-  // The reader has closed the stream, so only the exit code can report the result.
+  // If the reader has closed standard error, only the exit code can report the result.
   process.stderr.on('error', () => undefined);
   const unchanged = (text: string) => text;
   const shown = process.stdout.isTTY ? terminalText : unchanged;
@@ -60,7 +63,7 @@ export function consoleOutput(): ConsoleOutput {
   };
 }
 
-/** The plan of an import, for example, contains titles. */
+/** Escapes a progress text, which may contain others' texts, such as the titles in an import's plan. */
 function progressText(text: string): string {
   if (!text.startsWith(clearLine)) return terminalText(text);
   return clearLine + terminalText(text.slice(clearLine.length));

@@ -60,7 +60,7 @@ function signInUrl(baseUrl: string, { status, code, url, error }: CodeAnswer): s
   if (status === 201 && code !== undefined) return `${browserUrl(baseUrl, url)}/sign-in#code=${code}`;
   if (status === 404)
     throw new PlainError(
-      `${baseUrl} serves no console: where the services run apart, ${invocation()} console serve does, at an address of its own.`,
+      `${baseUrl} serves no console: if the services run separately, ${invocation()} console serve serves it at its own address.`,
     );
   throw new PlainError(error?.message ?? `The console returned ${status}.`);
 }

@@ -23,8 +23,8 @@ interface Places {
 const databaseSettings = ['IAM_DATABASE_URL', 'CP_DATABASE_URL'] as const;
 
 /**
- * Checks the folder of the Baton on this machine: BATON_HOME, else `.baton` here or in the checkout. Returns no
- * checks without one.
+ * Checks the folder of the Baton on this machine: BATON_HOME, else `.baton` here or in the checkout. If there is none,
+ * returns no checks.
  */
 export async function examineHome({ home, environment }: CliConfig): Promise<Finding[]> {
   const folders = home === undefined ? ['.baton', join(projectRoot, '.baton')] : [home];

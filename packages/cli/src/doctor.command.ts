@@ -13,7 +13,7 @@ import { show } from './show.ts';
 import { version } from './version.ts';
 
 const answerMsMax = 5_000;
-/** Access tokens last 300 seconds, which a clock that is off by more than this shortens noticeably. */
+/** Access tokens are valid for 300 seconds; a clock that is off by more than this shortens that noticeably. */
 const skewSecondsMax = 30;
 const diskBytesMin = 1024 ** 3;
 const nodeMajorMin = 20;
@@ -131,7 +131,7 @@ function repairOf(reason: string | undefined): string {
 function clock(check: string, date: string | null, hereMs: number): Finding[] {
   const thereMs = Date.parse(date ?? '');
   if (Number.isNaN(thereMs)) return [];
-  // The header has truncated whole seconds: half a second is added.
+  // The header contains truncated whole seconds, so half a second is added.
   const seconds = Math.round((hereMs - thereMs - 500) / 1000);
   const isGood = Math.abs(seconds) <= skewSecondsMax;
   return [
@@ -175,7 +175,7 @@ async function signingKeys(identityUrl: string): Promise<Finding> {
     if (keys.length > 0)
       return { check: 'signing keys', isGood: true, says: keys.map(({ kid }) => kid ?? '?').join(', ') };
   } catch {
-    // Treated like a document without keys.
+    // A failure is reported like a document without keys.
   }
   return {
     check: 'signing keys',

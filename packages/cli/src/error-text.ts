@@ -29,7 +29,7 @@ function hintOf({ code, status, cause }: BatonError): string | undefined {
   if (code === 'network_error' || code === 'deadline_exceeded')
     return certificateProblem(cause) ?? [causeOf(cause), connectionHint()].filter(Boolean).join(' ');
   if (status === 401)
-    return `The token is not valid there: ${invocation()} login signs in with another. If Baton was set up again, its new connection file applies from its next start on.`;
+    return `The token is not valid there: ${invocation()} login signs in with another. If Baton was set up again, its new connection file applies from its next start.`;
   if (status === 403) return `${invocation()} whoami shows what you may do.`;
   return undefined;
 }

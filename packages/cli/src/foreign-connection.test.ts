@@ -30,7 +30,7 @@ before(async () => {
   const rest = { issuer: 'i', tenantId: 't', iamBootstrapToken: 'b', adminToken: 'theirs' };
   const path = join(folder, '.baton', 'connection.json');
   writeFileSync(path, JSON.stringify({ coordinationUrl: url, identityUrl: `${url}/iam`, ...rest }));
-  // The mode of a file in a clone of a repository.
+  // A file in a clone of a repository has this mode.
   chmodSync(path, 0o644);
 });
 after(() => {

@@ -57,7 +57,7 @@ export function groupCommands(program: Command): void {
   for (const [heading, names] of helpGroups)
     for (const command of program.commands) if (names.includes(command.name())) command.helpGroup(heading);
   const order = helpGroups.flatMap(([, names]) => names);
-  // Commander shows headings in the order of the commands, which is the only way to set it.
+  // Commander shows headings in the order of the commands, so the commands are sorted.
   (program.commands as Command[]).sort((a, b) => order.indexOf(a.name()) - order.indexOf(b.name()));
 }
 

@@ -47,7 +47,7 @@ export function httpTransport(): HttpTransport {
   };
 }
 
-/** Reads by events, because async iteration over the stream costs a third more. */
+/** Reads with event listeners, because async iteration over the stream costs a third more. */
 function readResponse(response: http.IncomingMessage): Promise<RawAnswer> {
   return new Promise((resolve, reject) => {
     const parts: Buffer[] = [];

@@ -28,7 +28,7 @@ export async function compileFilter(filter: string): Promise<void> {
 export async function filtered(value: unknown, filter: string): Promise<string[]> {
   const jq = await load();
   try {
-    // A string would be parsed as JSON.
+    // jq-wasm would parse a string as JSON, so every value is serialized.
     const text = await jq.raw(JSON.stringify(value ?? null), filter, flags);
     return text === '' ? [] : text.replace(/\n$/, '').split('\n');
   } catch (error) {
@@ -36,7 +36,7 @@ export async function filtered(value: unknown, filter: string): Promise<string[]
   }
 }
 
-/** Imported on use: it takes 20 ms. */
+/** Imported on first use, because the import takes 20 ms. */
 const load = () => import('jq-wasm');
 
 const messageOf = (error: unknown) => (error as Error).message.trim();

@@ -8,7 +8,7 @@ import { PlainError } from './plain-error.ts';
 /** Parses a command line in which common options may precede the command: `baton --profile work task list`. */
 export interface SplitArgs {
   readonly leading: readonly string[];
-  /** From the command on. */
+  /** The words from the command on. */
   readonly rest: readonly string[];
 }
 

@@ -15,7 +15,7 @@ const uuid = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/i;
 interface Named {
   readonly id: string;
   readonly names: readonly (string | null)[];
-  /** Distinguishes it from another one with the same name. */
+  /** Distinguishes the object from others with the same name. */
   readonly about: string;
 }
 
@@ -40,7 +40,7 @@ async function* workspacesOf(baton: BatonClient): AsyncGenerator<Named> {
     yield { id, names: [slug, name], about: `${slug}, ${status}` };
 }
 
-/** The id of a project: an id, or slug or name of its workspace. @throws PlainError if none or several match */
+/** The id of a project: an id, or the slug or name of its workspace. @throws PlainError if none or several match */
 export async function findProjectId(baton: BatonClient, text: string): Promise<string> {
   if (uuid.test(text)) return text;
   const workspaceId = await findWorkspaceId(baton, text);
@@ -67,7 +67,7 @@ export function findRoleId(baton: BatonClient, text: string): Promise<string> {
   );
 }
 
-/** The key of an access role: its key, its name or its id. @throws PlainError if none or several fit */
+/** The key of an access role, from its key, its name or its id. @throws PlainError if none or several match */
 export async function findAccessRoleKey(baton: BatonClient, text: string): Promise<string> {
   if (uuid.test(text)) return (await baton.accessRoles.get(text)).key;
   return findId(
@@ -130,7 +130,7 @@ async function* named<Item>(items: AsyncIterable<Item>, as: (item: Item) => Name
 
 /**
  * A whole name takes precedence over a word in a name: `Ops` matches the workspace of that name, otherwise Ops Europe.
- * Not for principals, who can choose their name: one named `Maria` would get the tasks for Maria Lopez.
+ * This doesn't apply to principals, who can choose their names: one named `Maria` would get the tasks for Maria Lopez.
  */
 export async function findId(noun: string, text: string, items: AsyncIterable<Named>): Promise<string> {
   if (uuid.test(text)) return text;
@@ -149,7 +149,7 @@ export async function findId(noun: string, text: string, items: AsyncIterable<Na
   const isNameOfAnybody = noun === 'principal';
   const found = whole.length === 0 ? partial : isNameOfAnybody ? [...whole, ...partial] : whole;
   const [only] = found;
-  // An unread item may have the same name.
+  // If the list was cut off, an unread item may have the same name.
   if (only !== undefined && found.length === 1 && !isCut) return only.id;
   throw new PlainError(refusal(noun, text, found, isCut), { exitCode: exitCodes.failed });
 }

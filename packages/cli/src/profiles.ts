@@ -4,15 +4,15 @@ import { dirname, join } from 'node:path';
 import type { CliConfig } from './config.ts';
 import { PlainError } from './plain-error.ts';
 
-/** The sign-in at one Baton. */
+/** The sign-in to one Baton. */
 export interface Profile {
   readonly url: string;
-  /** A personal access token; absent after a sign-in by browser. */
+  /** A personal access token; absent after a sign-in through the browser. */
   readonly token?: string;
   readonly grant?: ProfileGrant;
 }
 
-/** A sign-in by browser. A refresh replaces both tokens. */
+/** A sign-in through the browser. A refresh replaces both tokens. */
 export interface ProfileGrant {
   readonly tokenEndpoint: string;
   readonly refreshToken: string;

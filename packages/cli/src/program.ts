@@ -61,7 +61,7 @@ export function buildProgram(context: CommandContext): Command {
     .description('Baton: coordinate the work of people, AI agents and services without conflicts.')
     .version(version, '--version', 'print the version')
     .helpCommand(false)
-    // A command such as `invite` has commands with options of the same names.
+    // The subcommands of a command such as `invite` have options with the same names as its own.
     .enablePositionalOptions()
     .showSuggestionAfterError(true)
     .exitOverride()
@@ -98,7 +98,7 @@ export function buildProgram(context: CommandContext): Command {
   for (const command of descendants(program)) command.exitOverride().copyInheritedSettings(program);
   return program.addHelpText(
     'after',
-    `\n${invocation()} COMMAND --help describes a command, for example ${invocation()} task --help. All but the programs that serve accept --json and --jq. Common options may precede the command.\nExit codes: 0 done, 1 failed, 2 usage error, 4 not signed in.`,
+    `\n${invocation()} COMMAND --help describes a command, for example ${invocation()} task --help. All commands except long-running ones accept --json and --jq. Common options may precede the command.\nExit codes: 0 done, 1 failed, 2 usage error, 4 not signed in.`,
   );
 }
 
@@ -149,7 +149,10 @@ function requireOwnCommand(leading: readonly string[], rest: readonly string[]):
     );
 }
 
-/** Every command looks up the connection file before it does anything, so it can be run again from the start. */
+/**
+ * Every command looks up the connection file before it does anything, so it can be run again from the start once the
+ * user has agreed.
+ */
 async function runIfAgreed(
   args: readonly string[],
   context: CommandContext,
@@ -160,7 +163,7 @@ async function runIfAgreed(
   return runProgram(args, { ...context, config: { ...context.config, agreed: path } });
 }
 
-/** Prints a usage error as one sentence; Commander has already printed help, which ends the same way. */
+/** Prints a usage error as one sentence. Commander reports help in the same way, but has already printed it. */
 function exitCodeOf(
   { code, exitCode, message }: CommanderError,
   command: string,

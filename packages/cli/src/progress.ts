@@ -19,7 +19,7 @@ export class Progress {
 
   /**
    * Shows `name` with a bar until `end`.
-   * @param done the number of `total`, called for every update; @param detail the text after the bar
+   * @param done how many of `total` are done, called for every update; @param detail the text after the bar
    */
   begin(name: string, total: number, done: () => number, detail: () => string = () => ''): void {
     this.#line = () =>

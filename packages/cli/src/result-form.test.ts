@@ -68,7 +68,7 @@ test('every command has --json and --jq, and declares the fields of its JSON', (
     assert.ok(own.has('--json') && own.has('--jq'), formatCommand(command));
     if (result !== anyResult) assert.ok(listFieldNames(result).length > 0, formatCommand(command));
   }
-  // Commands with unknown fields, and demos, whose result is for tests.
+  // Commands whose fields are unknown, and demos, whose results only tests read.
   assert.deepEqual(commands.filter((command) => declaredResult(command) === anyResult).map(formatCommand), [
     'demo',
     'demo live',
@@ -116,7 +116,7 @@ test('after a write, a field that the service omits is null', async () => {
 test('a filter that fails on the result of a write reports the completed write and its result', async () => {
   const written = await runCommand(['task', 'comment', 'TASK-1', 'Said.', '--jq', '.id[]'], env);
   assert.equal(written.code, 1);
-  assert.match(written.text, /^The command was carried out\. Its result: .*"token":"shown once"/m);
+  assert.match(written.text, /^The command was executed\. Its result: .*"token":"shown once"/m);
   assert.match(written.text, /^The --jq filter failed on the result: .*Cannot iterate over string/m);
   const read = await runCommand(['task', 'comments', 'TASK-1', '--jq', '.items | error'], env);
   assert.equal(read.code, 1);

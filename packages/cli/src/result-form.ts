@@ -14,7 +14,7 @@ import { namesIn, type ShowOptions } from './show.ts';
 export interface ResultForm {
   /** Operations of the API whose response it prints; those of identity begin with `identity.`. */
   readonly operations: readonly string[];
-  /** Fields that the command adds, or all of them. */
+  /** The fields that the command adds to the response, or all its fields if there is no operation. */
   readonly names: readonly string[];
 }
 
@@ -102,7 +102,7 @@ function responseFields(name: string): string[] {
   return [...(items === undefined ? fields : propertiesOf(api, resolved(api, items).items ?? items)).keys()];
 }
 
-/** Read from the disk only if fields are selected: it takes 20 ms. */
+/** Read from the disk only if fields are selected, because that takes 20 ms. */
 function descriptionOf(service: string): Description {
   const path = join(projectRoot, 'openapi', `${service}.json`);
   return JSON.parse(readFileSync(path, 'utf8')) as Description;

@@ -31,7 +31,7 @@ export async function show(
 
 /**
  * Selects fields of each item of a page, or of one object. They were validated before the command started; a missing
- * one is null, because the command may have written something.
+ * one becomes null instead of an error, because the command may have written something.
  */
 function fieldsOf(value: unknown, names: readonly string[], output: ConsoleOutput): unknown {
   const items = (value as { items?: unknown } | undefined)?.items ?? value;

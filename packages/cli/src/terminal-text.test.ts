@@ -7,7 +7,7 @@ test('characters that move a cursor or reverse text are escaped, and JSON keeps 
   const shown = terminalText(JSON.stringify({ title }));
   assert.doesNotMatch(shown.replaceAll('\u200d', ''), /[\p{Cc}\p{Cf}\p{Zl}]/u);
   assert.deepEqual(JSON.parse(shown), { title });
-  // A link, and a text for the clipboard: OSC 8 and 52, with ESC and as C1.
+  // A link, and a text for the clipboard: OSC 8 and 52, with ESC and in their C1 form.
   for (const hostile of ['\u001b]8;;http://x\u0007y', '\u009d52;c;eA==\u009c', '\r\u2067a\u2069'])
     assert.doesNotMatch(terminalText(hostile), /[\p{Cc}\p{Cf}]/u);
   assert.equal(terminalText('one\ttwo\nthree'), 'one\ttwo\nthree');

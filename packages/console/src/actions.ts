@@ -51,7 +51,7 @@ async function signIn(
   const issued = await exchange.exchangeToken(req, token);
   const subject = readSubject(issued);
   if (code !== undefined) {
-    // An attacker could send a link with their own code, and would then see what the victim writes.
+    // Otherwise an attacker could send a link with their own code, and would then see what the victim writes.
     if (replace === undefined && browsers.isOfAnother(req, subject))
       throw new ConsoleRefusal(409, 'signed_in_as_other', 'This browser is signed in as somebody else.');
     if (sessions.takeCode(code) === undefined) throw invalidCode();
@@ -99,7 +99,7 @@ async function signOut(
   if (key !== undefined && everywhere !== undefined) {
     sessions.closeOthersOf(key);
     const token = session?.secret;
-    // Otherwise the person would believe that the other browsers are signed out.
+    // Fail, because otherwise the person would believe that the other browsers are signed out.
     if (token !== undefined)
       await exchange
         .run(req, ({ browserSessions }) => browserSessions.revokeOther({ token, reason: 'logout' }))
@@ -130,7 +130,7 @@ async function beginProviderSignIn(
       'identity_provider_not_found',
       '`provider` must be the key of an identity provider.',
     );
-  // The cookie belongs to one host. On another one, the browser would come back without it.
+  // The sign-in cookie belongs to one host. A browser that starts on another host would come back without it.
   const redirectUri = providers.redirectUriAt(req.headers.host);
   if (redirectUri === undefined)
     throw new ConsoleRefusal(

@@ -36,8 +36,8 @@ export class BrowserSessions {
   }
 
   /**
-   * Closes a session, and ends it at identity. If identity doesn't respond, the session is closed nevertheless: nobody
-   * holds its secret any longer.
+   * Closes a session, and ends it in identity. If identity doesn't respond, the session is closed anyway: nobody holds
+   * its secret any longer.
    */
   async close(req: IncomingMessage, key: string, reason: 'logout' | 'replaced'): Promise<void> {
     const token = this.#sessions.close(key)?.secret;
@@ -47,7 +47,7 @@ export class BrowserSessions {
       .catch(() => undefined);
   }
 
-  /** Whether this page has somebody else's session. */
+  /** Whether the page's session belongs to somebody else. */
   isOfAnother(req: IncomingMessage, subject: string): boolean {
     const owner = this.find(req)?.session.subject;
     return owner !== undefined && owner !== subject;
@@ -115,7 +115,7 @@ export function signedOut(): ConsoleRefusal {
   return new ConsoleRefusal(401, 'signed_out', 'This browser is not signed in.');
 }
 
-/** Errors of a request by a valid session. */
+/** The errors of a request with a valid session. */
 function isOfRequest(code: string): boolean {
   return [
     'agent_not_connectable',

@@ -55,7 +55,7 @@ export async function builtConsole(ownCache: string, say: (line: string) => void
   return folder;
 }
 
-/** Creates the folder if possible. */
+/** Whether the folder is writable; it is created if necessary. */
 function isWritable(folder: string): boolean {
   try {
     mkdirSync(folder, { recursive: true });

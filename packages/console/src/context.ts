@@ -15,7 +15,7 @@ export interface ConsoleContext {
   readonly providers: ProviderSignIn | undefined;
   readonly demo: ConsoleDemo | undefined;
   readonly firstPasskeys: FirstPasskeys | undefined;
-  /** The start of a sign-in sends a request to identity, its end one to the provider. Both need no session. */
+  /** The start of a sign-in sends a request to identity, its end one to the provider. Neither needs a session. */
   readonly rates: { readonly begin: AddressRates; readonly finish: AddressRates };
   readonly countedAs: (req: IncomingMessage) => string;
   /** The address for browsers that get a code. */

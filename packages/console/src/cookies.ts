@@ -1,10 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import { ConsoleRefusal } from './refusal.ts';
 
-/** The redirect URI of identity providers, below the console's address. */
+/** The path of the redirect URI for identity providers, relative to the console's address. */
 export const callbackPath = '/console/callback';
 const sessionCookie = 'baton_console';
-/** The sealed sign-in of this browser. It must survive the return from another site, which SameSite=Strict prevents. */
+/**
+ * The sealed sign-in of this browser. The cookie isn't SameSite=Strict, because it must be sent when the browser
+ * returns from another site.
+ */
 const signInCookie = 'baton_console_begin';
 /** Limits the lookups per request. The console sets fewer cookies of one name than this in a browser. */
 const cookiesMax = 10;

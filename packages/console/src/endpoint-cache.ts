@@ -1,6 +1,6 @@
 import { discover, type Outbound, type ProviderEndpoints } from './provider.ts';
 
-/** In milliseconds. A failed discovery is retried soon, but not for every request. */
+/** In milliseconds. A failed discovery is retried soon, but not on every request. */
 export const discoveryBounds = { keptMsMax: 300_000, failedMsMax: 2000 };
 const providersMax = 200;
 
@@ -23,7 +23,7 @@ export class EndpointCache {
   }
 
   /**
-   * @param provider the key of a provider on offer; beyond 200 the oldest is dropped
+   * @param provider the key of an offered provider; beyond 200 providers the oldest entry is dropped
    * @throws ConsoleRefusal 503 if the provider's response is missing or invalid
    */
   of(provider: string, issuer: string): Promise<ProviderEndpoints> {
@@ -42,7 +42,7 @@ export class EndpointCache {
     return endpoints;
   }
 
-  /** The endpoints of a provider that was resolved before. @throws ConsoleRefusal 503, as `of` */
+  /** The endpoints of a provider that was resolved before. @throws ConsoleRefusal 503, like `of` */
   async again(provider: string): Promise<ProviderEndpoints | undefined> {
     const found = this.#known.get(provider);
     return found && this.of(provider, found.issuer);

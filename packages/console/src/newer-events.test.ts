@@ -43,7 +43,7 @@ test('events during a query are shown after it', async () => {
 test('if events were left out it is refetched once, and never during a running query', async () => {
   const { newer, seen, state } = shown();
   state.isReading = true;
-  // The fourth exceeds the limit.
+  // The fourth event exceeds the limit.
   for (const id of [1, 2, 3, 4, 5]) newer.add(event(id));
   newer.leftOut();
   await sleep(80);

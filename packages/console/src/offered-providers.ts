@@ -2,17 +2,17 @@ import type { RegisteredProvider } from './provider.ts';
 
 type Listed = RegisteredProvider & { readonly key: string };
 
-/** How long the list is used, in milliseconds, and its maximum length. */
+/** How long the list is used, in milliseconds, and the maximum number of its providers. */
 const bounds = { keptMsMax: 2000, keysMax: 50 };
 
-/** Whether people can sign in to the console through a provider that no setting names. */
+/** Whether people can sign in to the console through a provider that isn't named in a setting. */
 export function isOnOffer({ status, offered, principal_kind: kind }: RegisteredProvider): boolean {
   return status === 'active' && offered === true && kind === 'human';
 }
 
 /**
  * The providers that identity lists as offered. The list is read again after two seconds, so that a new provider has a
- * button without a restart; anybody may request it, so concurrent requests share one read.
+ * button without a restart. Because anybody may request the list, concurrent requests share one read.
  */
 export class OfferedProviders {
   readonly #list: (() => Promise<readonly Listed[]>) | undefined;
@@ -27,7 +27,7 @@ export class OfferedProviders {
     this.#now = now;
   }
 
-  /** The keys in the order of the list; the last ones while identity doesn't respond. */
+  /** The keys in the order of the list; while identity doesn't respond, those that were read last. */
   keys(): Promise<readonly string[]> {
     if (this.#list === undefined) return Promise.resolve([]);
     if (this.#now() < this.#untilMs) return Promise.resolve(this.#known);

@@ -15,15 +15,17 @@ import { type BegunSignIn, SignInSeals } from './sealed-sign-in.ts';
 
 export interface ProviderSignInOptions {
   readonly tenantId: string;
-  /** The redirect URI registered at the providers. */
+  /** The redirect URI registered with the providers. */
   readonly redirectUri: string;
-  /** Those of other addresses of the console, which a provider accepts if they are registered, too. */
+  /**
+   * The redirect URIs of the console's other addresses, which a provider accepts if they are registered with it, too.
+   */
   readonly otherRedirectUris?: readonly string[];
   /** The keys of the providers that are always offered. */
   readonly providers: ReadonlySet<string>;
   /** Finds the console's client secret at a provider, if it has one. */
   findSecret?(key: string): ProviderSecret | undefined;
-  /** Lists the tenant's providers at identity. */
+  /** Lists the tenant's providers in identity. */
   list?(): Promise<readonly (RegisteredProvider & { readonly key: string })[]>;
   /** Reads a provider from identity. @throws if it does not exist */
   read(key: string): Promise<RegisteredProvider>;
@@ -34,8 +36,8 @@ export interface ProviderSignInOptions {
 export interface ProviderSecret {
   readonly text: string;
   /**
-   * The scheme, host and port to which it may be sent, for example `https://login.example.com`. If undefined, the
-   * token endpoint that this process discovers first.
+   * The only scheme, host and port to which it may be sent, for example `https://login.example.com`. If undefined,
+   * those of the token endpoint that this process discovers first.
    */
   readonly address: string | undefined;
 }
@@ -75,7 +77,7 @@ export class ProviderSignIn {
   readonly #offered: OfferedProviders;
   /** Used states with their expiry. Each state is valid once. */
   readonly #answered = new Map<string, number>();
-  /** The pinned addresses of secrets that are configured without one. */
+  /** The pinned addresses of secrets that were configured without an address. */
   readonly #addresses = new Map<string, string>();
   readonly #now: () => number;
 
@@ -87,7 +89,7 @@ export class ProviderSignIn {
     this.#offered = new OfferedProviders(options.list, now);
   }
 
-  /** The keys of the providers on offer: those of the settings, and those that identity lists as offered. */
+  /** The keys of the offered providers: those in the settings, and those that identity lists as offered. */
   async listKeys(): Promise<string[]> {
     return [...new Set([...this.#options.providers, ...(await this.#offered.keys())])];
   }
@@ -96,7 +98,7 @@ export class ProviderSignIn {
     return this.#options.tenantId;
   }
 
-  /** The address at which the providers know the console. */
+  /** The address under which the console is registered with the providers. */
   get origin(): string {
     return new URL(this.#options.redirectUri).origin;
   }

@@ -6,7 +6,7 @@ export interface RegisteredProvider {
   /** The audience of its ID tokens, which is the console's client ID at the provider. */
   readonly audience: string;
   readonly status: 'active' | 'disabled';
-  /** Whether the sign-in page has a button for it, without a setting of the console. */
+  /** Whether the sign-in page shows a button for the provider without a setting of the console. */
   readonly offered?: boolean;
   readonly principal_kind?: string;
 }

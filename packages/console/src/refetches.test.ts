@@ -24,7 +24,8 @@ test('a flood of requests causes one refetch at a time, with pauses in proportio
   }
   readings.stop();
   assert.equal(most, 1);
-  // Each takes 20 ms and pauses for 60, the maximum. A timer may fire a fraction of a millisecond early.
+  // Each refetch takes 20 ms, followed by a pause of 60 ms, the maximum. A timer may fire a fraction of a millisecond
+  // early.
   const restsMs = began.slice(1).map((beganMs, n) => beganMs - (ended[n] as number));
   assert.ok(restsMs.length >= 3 && restsMs.every((ms) => ms >= 59), `rests of ${restsMs} ms`);
 });

@@ -25,7 +25,7 @@ export interface ConsoleOptions {
    * Sends identity requests on behalf of a browser, so that rate limits count that browser. Defaults to the network.
    */
   readonly transport?: (req: IncomingMessage) => Transport;
-  /** The address of the console for browsers, if it is not the one at which their requests arrive. */
+  /** The address of the console for browsers, if it differs from the one at which their requests arrive. */
   readonly browserUrl?: string;
   /** The key by which browsers without a session are rate-limited: their address, or their IPv6 network. */
   readonly countedAs: (req: IncomingMessage) => string;

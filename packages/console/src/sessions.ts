@@ -17,7 +17,7 @@ interface ByGrant {
   readonly token?: undefined;
 }
 
-/** A sign-in by a passkey or an invitation, with the secret of its browser session at identity. */
+/** A sign-in with a passkey or an invitation, with the secret of its browser session in identity. */
 interface BySecret {
   readonly secret: string;
   readonly token?: undefined;

@@ -4,12 +4,15 @@ import type { ProviderGrant } from './provider-sign-in.ts';
 import { ConsoleRefusal } from './refusal.ts';
 import { parseJson } from './request-body.ts';
 
-/** The identity service, as one browser. */
+/** The identity service, called on behalf of one browser. */
 export type Identity = ReturnType<typeof createClient>['identity'];
 
 const audience = 'control-plane';
 const exchangeMsMax = 10_000;
-/** Concurrent requests. Each takes milliseconds; more would only queue in the identity service. */
+/**
+ * The maximum number of concurrent requests. Each takes milliseconds; more than this would only queue in the identity
+ * service.
+ */
 const exchangesMax = 64;
 
 interface ExchangeOptions {
@@ -53,7 +56,7 @@ export class TokenExchange {
   /**
    * Begins the session of a sign-in that has just finished. If the provider admits the person by itself, coordination
    * decides whether they get a principal; a refusal ends no sign-in, because they may have one already.
-   * @throws ConsoleRefusal as `confirmGrant`
+   * @throws ConsoleRefusal like `confirmGrant`
    */
   async enterWithGrant(
     req: IncomingMessage,

@@ -11,18 +11,18 @@ export interface Drain {
   readonly workspaceId: string;
   readonly leaseSeconds: number;
   readonly workMs: number;
-  /** Keyed by the claim's number, counted across all agents. */
+  /** The kills, by the number of the claim, counted across all agents. */
   readonly kills: ReadonlyMap<number, KillPoint>;
   readonly tally: Tally;
   /** Aborted when no tasks remain. */
   readonly over: AbortSignal;
 }
 
-/** A killed agent, whose lease is still live; when it resumes it still believes that it may write. */
+/** A killed agent, whose lease is still live. When it resumes, it still believes that it may write. */
 export interface StalledWriter {
   readonly baton: BatonClient;
   readonly claim: Claim;
-  /** Undefined when it was killed before it started a run. */
+  /** Undefined if the agent was killed before it started a run. */
   readonly runId: string | undefined;
 }
 
@@ -30,7 +30,7 @@ const idleMs = 200;
 
 /**
  * Runs an agent's program: opens a session, then does one task after another.
- * @returns undefined when no work remains or the session was lost; a `StalledWriter` if the agent was killed
+ * @returns undefined if no work remains or the session was lost; a `StalledWriter` if the agent was killed
  */
 export async function runAgent(
   participant: Participant,
@@ -72,7 +72,7 @@ export async function runAgent(
   return { baton, claim: held, runId };
 }
 
-/** The work on one task. If the lease is lost meanwhile, another agent does it. */
+/** The work on one task. If the lease is lost during the work, another agent does the task. */
 async function doTask(
   lease: Lease,
   program: AgentProgram,
@@ -114,7 +114,10 @@ async function recordProgress(lease: Lease, baton: BatonClient, tally: Tally): P
   }
 }
 
-/** Reports success and is killed before the response, so that only the service knows whether it succeeded. */
+/**
+ * Reports success, but the agent is killed before the response arrives, so that only the service knows whether the
+ * report succeeded.
+ */
 async function succeedWithoutAnswer(lease: Lease, program: AgentProgram): Promise<void> {
   setTimeout(() => program.kill(), Math.random() * 3);
   await lease.succeed({}, { signal: program.killed }).catch(() => undefined);

@@ -6,11 +6,11 @@ import { isFeature } from './specialties.ts';
 
 export interface ImportedBacklog {
   readonly openTaskIds: ReadonlySet<string>;
-  /** The numbers of these that are features, are bugs, or need a person's approval. */
+  /** The numbers of created tasks that are features, that are bugs, and that need a person's approval. */
   readonly featureIds: ReadonlySet<string>;
   readonly bugIds: ReadonlySet<string>;
   readonly gatedIds: ReadonlySet<string>;
-  /** The `depends_on` relations of open tasks. */
+  /** The number of `depends_on` relations between open tasks. */
   readonly waits: readonly { readonly taskId: string; readonly blockerId: string }[];
 }
 

@@ -4,7 +4,7 @@ export interface PlannedTask {
   readonly issueId: string;
   readonly fate: 'open' | 'done' | 'deleted';
   readonly issueType: string;
-  /** Whether a person must approve it before an agent may take it. */
+  /** Whether a person must approve the task before an agent may take it. */
   readonly isGated: boolean;
   /** The task to create, without the assignee. */
   readonly body: Pick<NewTask, 'typeKey' | 'requirements'> & {
@@ -24,7 +24,8 @@ export interface PlannedRelation {
 export interface BacklogPlan {
   readonly tasks: readonly PlannedTask[];
   readonly relations: readonly PlannedRelation[];
-  /** The number of skipped relations by reason, and the same as text. */
+  /** The number of skipped relations, by reason. */
   readonly dropped: object;
+  /** The same numbers as lines of text. */
   readonly droppedLines: readonly string[];
 }

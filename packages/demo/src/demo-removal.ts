@@ -18,7 +18,8 @@ export interface RemovedDemo {
 
 /**
  * Removes a demo: disables its principals, which ends their sessions and leases, cancels its pending approvals and open
- * tasks, and archives its workspaces. The journal keeps all of it. A second call completes an interrupted one.
+ * tasks, and archives its workspaces. The journal keeps all of it. Another call completes a removal that was
+ * interrupted.
  * @param tenantId the tenant's id in identity
  */
 export async function removeDemo(
@@ -36,7 +37,7 @@ export async function removeDemo(
   if (slug.startsWith(slugPrefixes.backlog)) await deprecateFeatureType(baton);
   const cancelledApprovals = await cancelApprovals(baton, new Set(within.map((workspace) => workspace.id)));
   const cancelledTasks = await cancelTasks(baton, id);
-  // Descendants first: a workspace with an active descendant can't be archived.
+  // Descendants first, because a workspace with an active descendant can't be archived.
   for (const workspace of within.toReversed()) await archive(baton, workspace.id);
   return { workspace: slug, agents: principalIds.length, cancelledApprovals, cancelledTasks };
 }
@@ -51,7 +52,7 @@ async function findPrincipals(baton: BatonClient, workspaceId: string, slug: str
   return [...new Set([...members.map(({ principalId }) => principalId), ...own.map(({ id }) => id)])];
 }
 
-/** In both services: coordination ends its sessions and leases, identity revokes its tokens. */
+/** Done in both services: coordination ends the principal's sessions and leases, identity revokes its tokens. */
 async function disablePrincipal(baton: BatonClient, principalId: string, tenantId: string): Promise<void> {
   const bindings = await all(baton.principals.listIamBindings(principalId));
   await baton.principals.disable(principalId, { reason: removed });
@@ -97,7 +98,7 @@ async function archive(baton: BatonClient, workspaceId: string): Promise<void> {
   await baton.workspaces.archive(workspaceId);
 }
 
-/** Another caller may have ended it meanwhile. */
+/** Another caller may already have ended the object. */
 function ignoreConflict(error: unknown): void {
   if (!(error instanceof BatonError) || error.status !== 409) throw error;
 }

@@ -14,9 +14,9 @@ export type DemoKind = keyof typeof slugPrefixes;
 export interface DemoWorkspace {
   readonly id: string;
   readonly slug: string;
-  /** The suffix of its slug, which makes the names of this demo unique. */
+  /** The suffix of the workspace's slug. It also makes the names of this demo's objects unique. */
   readonly suffix: string;
-  /** The role in the workspace that its tasks require: they are offered only to its holders. */
+  /** The role in the workspace that the demo's tasks require, so that they are offered only to its holders. */
   readonly roleId: string;
 }
 

@@ -36,7 +36,7 @@ export async function runDemo(
   try {
     return await runWithParticipants(participants, plan, options, progress);
   } finally {
-    // Runs on failure too, because the timer of the progress line would keep this process alive.
+    // This also runs after a failure, because the timer of the progress line would keep this process alive.
     progress.end();
     await participants.remove();
   }
@@ -78,7 +78,8 @@ async function runWithParticipants(
   progress.end();
 
   const replayStartedMs = performance.now();
-  // Marks the end: every earlier change is committed, so its events come before this session's in the journal.
+  // This session marks the end: every earlier change is committed, so its event precedes the session's events in the
+  // journal.
   const end = await operator.sessions.open({ clientName: 'baton demo: end marker' });
   await operator.sessions.close(end.id);
   const events = await replayJournal(

@@ -41,7 +41,7 @@ export async function drainBacklog(participants: Participants, options: DrainOpt
       const end = await runAgent(participant, drain);
       if (typeof end === 'string') continue;
       killed += 1;
-      // Every second killed agent, including the first, resumes after its lease has expired.
+      // Every second killed agent, starting with the first, resumes after its lease has expired.
       if (killed % 2 === 1) stalled.push(resumeStalledWriter(end, drain.leaseSeconds, tally));
     }
   };
@@ -60,7 +60,7 @@ export async function drainBacklog(participants: Participants, options: DrainOpt
   return seconds;
 }
 
-/** Waits for all; the first failure ends the others, and is rethrown. */
+/** Waits for all agents; the first failure stops the others and is rethrown. */
 async function settled(parts: readonly Promise<void>[], over: AbortController): Promise<void> {
   const endOthers = (error: unknown) => {
     over.abort();
@@ -71,7 +71,7 @@ async function settled(parts: readonly Promise<void>[], over: AbortController): 
   if (failure !== undefined) throw failure.reason;
 }
 
-/** Until the service has no unfinished task of the demo, or no claim was granted for over a minute. */
+/** Waits until the service has no unfinished task of the demo, or no claim has been granted for over a minute. */
 async function untilDone(
   { operator, workspace }: Participants,
   { tally, tasks, workMs }: DrainOptions,

@@ -7,8 +7,8 @@ const waitMs = 50;
 const waitsMax = 600;
 
 /**
- * Reads the journal page by page, from `cursor` to the event for which `isLast` is true. An event is delivered once no
- * older transaction is open, so the last ones may take a moment.
+ * Reads the journal page by page, from `cursor` to the event for which `isLast` is true. An event is delivered once
+ * no older transaction is open, so the last events may take a moment.
  * @throws DemoFailed if that event is not delivered within 30 s
  */
 export async function replayJournal(

@@ -11,7 +11,7 @@ const killsMin = 3;
 /**
  * Chooses at random the claims whose agent is killed: 5 % of them, at least three.
  * @param tasks the number of tasks, which is the minimum number of claims
- * @returns the moment of each kill by the claim's number, counted from 1 across all agents
+ * @returns the moment of each kill, keyed by the claim's number, counted from 1 across all agents
  */
 export function planKills(tasks: number, random = Math.random): ReadonlyMap<number, KillPoint> {
   const kills = new Map<number, KillPoint>();

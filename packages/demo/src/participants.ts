@@ -62,7 +62,7 @@ const agentPermissions = [
 
 /** Creates participants as the administrator of both services. */
 export interface Access {
-  /** As the administrator of both services. */
+  /** A client that acts as the administrator of both services. */
   readonly baton: BatonClient;
   /** Creates a participant of a demo. An agent gets the role that the tasks of the demo require. */
   create(
@@ -109,7 +109,7 @@ export function openAccess(
         expiresInSeconds: tokenSeconds,
       });
       if (token === null) throw new Error('the response of a new token contains no token');
-      // `baton demo remove` finds it by the metadata.
+      // `baton demo remove` finds the principal by its metadata.
       const { id } = await baton.principals.create({ kind, displayName: name, metadata: { demo: slug } });
       created.push({ principalId: id, iamPrincipalId });
       if (kind === 'agent') await baton.principals.assignRole(id, { roleId, workspaceId });

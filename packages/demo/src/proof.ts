@@ -6,22 +6,25 @@ export interface ProofInput {
   readonly events: readonly ToldEvent[];
   /** The tasks that the agents had to do. */
   readonly openTaskIds: ReadonlySet<string>;
-  /** The dependencies that were imported: `taskId` waits for `blockerId`. */
-  /** The open tasks of the type with its own statuses, those that need a debugger, and those with a gate. */
+  /**
+   * The ids of the open tasks whose type has its own statuses (features), that need a debugger (bugs), and that have a
+   * gate.
+   */
   readonly featureIds: ReadonlySet<string>;
   readonly bugIds: ReadonlySet<string>;
   readonly gatedIds: ReadonlySet<string>;
   readonly debuggerIds: ReadonlySet<string>;
   readonly reviewerId: string;
+  /** The dependencies that were imported: `taskId` waits for `blockerId`. */
   readonly waits: readonly { readonly taskId: string; readonly blockerId: string }[];
 }
 
 /** One statement about the whole journal. */
 export interface Check {
   readonly statement: string;
-  /** The checked objects, such as "339 tasks": an empty check would prove nothing. */
+  /** What was checked, such as "339 tasks", because an empty check would prove nothing. */
   readonly looked: string;
-  /** One sentence per contradiction of the statement. */
+  /** One sentence for each contradiction of the statement. */
   readonly violations: readonly string[];
 }
 

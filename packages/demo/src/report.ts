@@ -20,7 +20,9 @@ export interface DemoResult {
 
 const violationsShownMax = 5;
 
-/** Whether the proof holds and the service accepted no write under an expired lease and no action over a budget. */
+/**
+ * Whether the proof holds, and the service accepted neither a write under an expired lease nor an action over a budget.
+ */
 export function allHolds({ proof, tally }: DemoResult): boolean {
   return proof.holds && tally.stalledAccepted === 0 && tally.budgetsExceeded === 0;
 }
@@ -59,7 +61,7 @@ export function resultJson(result: DemoResult): object {
   };
 }
 
-/** The report as text. */
+/** The report as plain text. */
 export function resultLines(result: DemoResult): string[] {
   const { workspace, plan, proof, tally, agents } = result;
   const { open, done, deleted } = countFates(plan);

@@ -46,9 +46,12 @@ export function canDebug(agentIndex: number): boolean {
   return agentIndex % agentsPerNovice !== agentsPerNovice - 1;
 }
 
-/** The objects of one demo for these tasks. */
+/** The objects that one demo creates for these tasks. */
 export interface Specialties {
-  /** The version of the feature type. Tasks refer to it by id, because another demo may deprecate it meanwhile. */
+  /**
+   * The version of the feature type. Tasks refer to it by id, because another demo may deprecate this version in the
+   * meantime.
+   */
   readonly featureTypeId: string;
   readonly debuggerRoleId: string;
 }

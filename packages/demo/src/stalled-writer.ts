@@ -9,7 +9,7 @@ const versionConflictsMax = 10;
 
 /**
  * Resumes a killed agent after its lease has expired: it finishes its run and changes its task under the old claim.
- * Both must be rejected. It calls the API itself: the harness would send neither.
+ * Both must be rejected. It calls the API directly, because the harness would send neither request.
  */
 export async function resumeStalledWriter(
   writer: StalledWriter,

@@ -10,11 +10,11 @@ export class Tally {
   killed = 0;
   /** Refusals of agents that resumed after their lease had expired, by code. */
   readonly stalledRefused = new Map<string, number>();
-  /** Accepted writes of such agents: must stay 0. */
+  /** Writes of such agents that were accepted; must stay 0. */
   stalledAccepted = 0;
   /** Approvals that the person gave. */
   approved = 0;
-  /** Actions over a run's budget that were refused, and those that were accepted (must stay 0). */
+  /** Actions that exceeded a run's budget: those that were refused, and those that were accepted (must stay 0). */
   budgetsRefused = 0;
   budgetsExceeded = 0;
   readonly #doneTaskIds = new Set<string>();
@@ -25,12 +25,18 @@ export class Tally {
     return this.#tasksInAll ?? this.#doneTaskIds.size;
   }
 
-  /** Counts a task once: a task that checks or approvals keep open after a successful run is taken again. */
+  /**
+   * Counts a task as done, but only once: after a successful run, a task is taken again if checks or approvals keep it
+   * open.
+   */
   addDoneTask(id: string): void {
     this.#doneTaskIds.add(id);
   }
 
-  /** The service has no unfinished tasks left. That includes tasks whose agent was killed before it got the response. */
+  /**
+   * Called when the service has no unfinished tasks left. All tasks then count as done, including those whose agent was
+   * killed before it got the response.
+   */
   completeAll(tasks: number): void {
     this.#tasksInAll = tasks;
   }

@@ -7,7 +7,7 @@ export type ToldEvent = Pick<
 >;
 
 export interface Moment {
-  /** Its index in the journal, from 0. */
+  /** The index of the event in the journal, from 0. */
   readonly position: number;
   readonly what: string;
 }
@@ -18,7 +18,7 @@ export interface Lease {
   readonly position: number;
   readonly takenAtMs: number;
   readonly holderId: string;
-  /** The expiry of the lease: that of the claim, or of its session if that is earlier. */
+  /** The expiry of the claim or, if that is earlier, of its session. */
   expiresAtMs: number;
   end: Moment | undefined;
 }
@@ -33,7 +33,7 @@ export interface TaskHistory {
   /** Runs that succeeded and completed the task. */
   readonly successes: Moment[];
   readonly completions: Moment[];
-  /** Its consecutive statuses, from claim and completion events. */
+  /** The task's consecutive statuses, from claim and completion events. */
   readonly statuses: string[];
   readonly gates: Gate[];
   /** The numbers of the checkpoints of each run. */
@@ -119,7 +119,7 @@ function leaseOf({ payload, occurredAt }: ToldEvent, position: number): Lease {
   };
 }
 
-/** A lease lasts no longer than its session. */
+/** Shortens leases to the end of their session, because a lease lasts no longer than its session. */
 function capBySession(leases: readonly Lease[], payload: ToldEvent['payload']): void {
   const endedMs = Date.parse(String(payload.expiresAt));
   for (const lease of leases) lease.expiresAtMs = Math.min(lease.expiresAtMs, endedMs);

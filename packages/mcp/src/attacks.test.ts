@@ -40,7 +40,7 @@ async function until(what: string, isSo: () => boolean | Promise<boolean>): Prom
   }
 }
 
-/** The program over standard input and output, without a client's library. */
+/** The program over standard input and output, used without an MCP client library. */
 function rawServer(token: string) {
   const env = { PATH: process.env.PATH ?? '', BATON_URL: baton.url, BATON_TOKEN: token };
   const args = [join(repository, 'packages/mcp/src/main.ts'), '--lease-seconds', '600'];
@@ -71,7 +71,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-// In sequence: they take any task.
+// These tests run in sequence, because each takes any available task.
 test('clients that race over HTTP get different tasks, one token or several', async () => {
   const people = await Promise.all([baton.participant(), baton.participant()]);
   await Promise.all(Array.from({ length: 6 }, () => baton.admin.tasks.create({ title: 'race' })));
@@ -85,7 +85,7 @@ test('clients that race over HTTP get different tasks, one token or several', as
   await Promise.all(clients.map((mcp) => mcp.close()));
 });
 
-// Each has its own agent and tasks, so they run in parallel: most of the time they wait.
+// Each test has its own agent and tasks. They run in parallel, because most of the time they wait.
 describe('attacks', { concurrency: 8 }, () => {
   for (const [what, server] of Object.entries({
     'the server itself': ['packages/mcp/src/main.ts'],
@@ -114,7 +114,8 @@ describe('attacks', { concurrency: 8 }, () => {
     const lease = leaseIn(await stalled.call('work_next', { assignedToMe: true }));
     await stalled.call('work_checkpoint', { lease, note: 'before' });
     process.kill(stalled.pid, 'SIGSTOP');
-    // Meanwhile the client sends a request, which waits in the pipe and is the first that the server reads.
+    // Meanwhile the client sends a request. It waits in the pipe and is the first that the server reads when it
+    // continues.
     const late = stalled.refused('work_done', { lease, summary: 'too late' });
     const next = await baton.connect(one.token);
     const again = leaseIn(await next.call('work_next', { assignedToMe: true, waitSeconds: 40 }));

@@ -39,7 +39,7 @@ async function printed(words: readonly string[], env: Readonly<Record<string, st
   });
 }
 
-/** Parses the file of each client. */
+/** Parses the configuration file of each client. */
 function serverIn(text: string): Server {
   if (text.startsWith('{')) {
     const { mcpServers, servers } = JSON.parse(text) as Record<string, Record<string, Server>>;
@@ -117,5 +117,5 @@ test('a client that is not known is refused with the names of those that are', a
   );
   const { code, stderr } = refused as { code: number; stderr: string };
   assert.equal(code, 2);
-  assert.match(stderr, /^--config is one of claude-code, .*; got emacs\.$/m);
+  assert.match(stderr, /^--config must be one of claude-code, .*; got emacs\.$/m);
 });

@@ -1,7 +1,9 @@
 import { type McpClient, type McpClientName, mcpClients, tokenVariable } from '@baton/sdk/connect';
 import { programPath } from '../../../bin/invocation.mjs';
 
-/** For clients that can't refer to a variable: a token is never printed, because such files end up in repositories. */
+/** For clients whose files can't refer to a variable. A token is never printed, because such files end up in
+ * repositories.
+ */
 const placeholder = 'the-token-of-the-agent';
 
 /** The output of `baton mcp --config`: the configuration, and notes for the person, which don't belong in the file. */
@@ -10,7 +12,7 @@ export interface ClientConfig {
   readonly notes: readonly string[];
 }
 
-/** The Baton that the server connects to: by its address, or by its folder on this machine. */
+/** The Baton that the server connects to, given by its address, or by its folder on this machine. */
 export type Place = { readonly url: string } | { readonly home: string };
 
 /**

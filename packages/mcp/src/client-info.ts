@@ -1,16 +1,16 @@
-/** The name and version that a client gives itself; other members of `clientInfo` are ignored. */
+/** The name and version that a client reports; other members of `clientInfo` are ignored. */
 export interface ClientInfo {
   readonly name: string;
   readonly version: string;
 }
 
-/** Since the protocol of 2026-07-28 each request has it in `_meta`; before, only `initialize` has it. */
+/** Since protocol version 2026-07-28 each request contains this in `_meta`; before, only `initialize` contained it. */
 const metaKey = 'io.modelcontextprotocol/clientInfo';
-/** In characters, as sessions of coordination store them. */
+/** The maximum length in characters, as in coordination's sessions. */
 const nameMax = 200;
 const versionMax = 100;
 
-/** The client of a message, by its title or its name; undefined if the message doesn't contain it. */
+/** The client of a message, identified by its title or its name; undefined if the message doesn't contain it. */
 export function clientInfoIn(message: object | undefined): ClientInfo | undefined {
   const { params } = (message ?? {}) as {
     params?: { clientInfo?: unknown; _meta?: Record<string, unknown> };
@@ -23,7 +23,7 @@ export function clientInfoIn(message: object | undefined): ClientInfo | undefine
   return { name: shown.slice(0, nameMax), version: textOf(version).slice(0, versionMax) };
 }
 
-/** Without control characters, which coordination rejects. */
+/** Removes control characters, which coordination rejects. */
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value.replaceAll(/\p{Cc}/gu, '').trim() : '';
 }

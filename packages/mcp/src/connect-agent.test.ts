@@ -12,7 +12,7 @@ import { type BatonProcess, program, repository } from '@baton/testing/baton-pro
 import { longTest } from '@baton/testing/depth';
 import { connectionOf, leaseIn, type RunningBaton, shareRunningBaton } from './testing/running-baton.ts';
 
-// `baton agent connect`: what it prints is put where its client reads it, and the client then does a task.
+// `baton agent connect`: its output is put where its client reads it, and the client then does a task.
 
 let baton: RunningBaton;
 let folder: string;
@@ -32,7 +32,7 @@ interface Connecting {
   readonly process: BatonProcess;
 }
 
-/** Starts the command, and waits until it waits for the agent. */
+/** Starts the command, and returns once it is waiting for the agent. */
 async function connecting(words: readonly string[]): Promise<Connecting> {
   const key = `agent-${crypto.randomUUID().slice(0, 8)}`;
   const args = ['agent', 'connect', `Agent ${key}`, '--key', key, ...words];
@@ -79,7 +79,7 @@ function serverIn(snippet: string): Record<string, unknown> {
   return Object.fromEntries(values) as Record<string, unknown>;
 }
 
-/** Takes one task to done, as a model would that uses the tools. */
+/** Takes one task to done, like a model that uses the tools. */
 async function work(client: Client): Promise<void> {
   const { call } = connectionOf(client);
   const lease = leaseIn(await call('work_next'));

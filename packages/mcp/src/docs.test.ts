@@ -73,8 +73,8 @@ test('the page names every tool, and the permissions that they need', async () =
 });
 
 /**
- * The protocol's own inspector, 110 MB and not a dependency of this repository: `npm install --prefix FOLDER
- * @modelcontextprotocol/inspector@2.12.0`, and its folder in MCP_INSPECTOR.
+ * The protocol's own inspector takes 110 MB and isn't a dependency of this repository. Install it with `npm install
+ * --prefix FOLDER @modelcontextprotocol/inspector@2.12.0`, and set MCP_INSPECTOR to its folder.
  */
 const inspector = join(
   process.env.MCP_INSPECTOR ?? '/nowhere',

@@ -16,15 +16,15 @@ export const priority = z.enum(['critical', 'high', 'medium', 'low']);
 /** The maximum length of a JSON text. The service itself accepts documents of up to 64 KiB. */
 const jsonCharactersMax = 200_000;
 /**
- * The limit of a message over HTTP, which counts a JSON text as one value. The service accepts 20; thousands would
- * overflow the stack before that.
+ * The maximum depth of a JSON text: that of a message over HTTP, where the text counts as one value. The service
+ * accepts 20 levels; thousands would overflow the stack before it could reject them.
  */
 const jsonLevelsMax = 64;
 
 /**
- * A JSON object of any members, which the service validates. It is listed as `{"type": "object"}`: Gemini and LangChain
- * refuse a tool whose schema refers to itself or describes the names of members. Some models send the object as a JSON
- * text.
+ * A JSON object with any members, which the service validates. It is listed as `{"type": "object"}`, because Gemini and
+ * LangChain refuse a tool whose schema refers to itself or describes the names of members. Some models send the object
+ * as a JSON text.
  */
 export const jsonObject = (what: string) =>
   z

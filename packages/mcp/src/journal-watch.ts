@@ -32,7 +32,7 @@ export class JournalWatch {
   readonly #listeners = new Map<symbol, Listener>();
   readonly #changed = new Set<string>();
   #following: AbortController | undefined;
-  /** The cursors of the last notified and of the last known change. */
+  /** The cursors of the last change that the client was notified of, and of the last known change. */
   #told = '';
   #known = '';
 
@@ -98,7 +98,7 @@ export class JournalWatch {
       throw error;
     }
     void this.#collect(signal).catch((error: unknown) => {
-      // Baton rejected the request: the next listener starts again.
+      // Baton rejected the request. The journal is no longer followed; the next listener starts a new attempt.
       if (this.#following !== following) return;
       this.close();
       if (error instanceof BatonError && error.status === 401)

@@ -16,7 +16,9 @@ interface Listen {
 /** The subscriptions of a connection's client, in the 2025 and 2026 protocol versions. */
 export class Listeners {
   readonly #journal: JournalWatch;
-  /** Functions that end them, by the id of the request, or the address in the 2025 protocol versions. */
+  /**
+   * Functions that end the subscriptions, by the id of the request, or by the address in the 2025 protocol versions.
+   */
   readonly #stops = new Map<unknown, () => void>();
 
   constructor(journal: JournalWatch) {

@@ -6,7 +6,10 @@ import { readClientConfig, readSettings, usage } from './settings.ts';
 import { serveOverStdio } from './stdio.ts';
 
 const notSignedIn = 4;
-/** A killed client closes the pipe, unless another process that it started keeps the pipe open. */
+/**
+ * How often the server checks whether its client still runs. A killed client closes the pipe, unless another process
+ * that it started keeps the pipe open.
+ */
 const orphanPollMs = 1_000;
 const stopping = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stopping.abort());

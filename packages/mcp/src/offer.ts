@@ -6,7 +6,9 @@ export type Offer = Pick<ServerOptions, 'toolsets' | 'isReadOnly'>;
 
 export const usualToolsets = toolsets.filter((name) => name !== 'admin');
 
-/** @throws TypeError with a message for an invalid query */
+/**
+ * @throws TypeError with a readable message if the query is invalid
+ */
 export function readOffer(url: string): Offer {
   const { searchParams } = new URL(url, 'http://localhost');
   const readOnly = searchParams.get('read-only') ?? 'false';

@@ -58,7 +58,8 @@ test('a list ends with an item that is shown whole, however long its text become
     text.includes(`"${shown - 1} untrusted data (quoted)`) && !text.includes(`"${shown} `),
     text.slice(-300),
   );
-  // JSON adds two characters to a text; the brackets and the comma, each with its line end, are 6.
+  // JSON adds two characters to each text; the brackets and the comma, each followed by a line end, account for another
+  // 6.
   const first = 'x'.repeat(9_000);
   for (const [more, wanted] of [
     [0, 2],

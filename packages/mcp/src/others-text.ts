@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto';
 
-/** The maximum length, in characters, of others' text in one result. The result states the size of the omitted part. */
+/**
+ * The maximum length, in characters, of other authors' text in one result. The result states the size of the omitted
+ * part.
+ */
 export const othersCharactersMax = 20_000;
 
 const name = 'untrusted-data';
@@ -11,14 +14,15 @@ const joined =
   '[[\\p{L}\\p{M}]--[\\p{sc=Latin}\\p{sc=Greek}\\p{sc=Cyrillic}\\p{Default_Ignorable_Code_Point}]]';
 
 /**
- * Invisible characters. They can hide instructions in text that appears empty, and they can hide the
- * envelope's name. Line ends and tabs remain. Persian, Hindi and emoji need a joiner, emoji and keycaps a variation
- * selector: single ones remain in these places, since more of them, or others, could encode words.
+ * Invisible characters. They can hide instructions in text that appears empty, and they can hide the envelope's name.
+ * Line ends and tabs are not removed. Persian, Hindi and emoji need a joiner, and emoji and keycaps need a variation
+ * selector: a single one remains in such a place, but several in a row, or any elsewhere, are removed, because they
+ * could encode words.
  */
 const invisible = new RegExp(
   [
     '[\\p{Cc}--[\\t\\n]]',
-    // The format controls that Unicode doesn't count as ignorable: separators, annotations, those of hieroglyphs.
+    // The format controls that Unicode doesn't count as ignorable: separators, annotations, and hieroglyph controls.
     '[[\\p{Default_Ignorable_Code_Point}\\u2028\\u2029\\uFFF9-\\uFFFB\\u{13430}-\\u{1343F}]--[\\u200C\\u200D\\uFE0E\\uFE0F]]',
     `(?<!${emoji}|${joined})[\\u200C\\u200D]`,
     '(?<![\\p{Emoji}--[0-9#*]])[\\uFE0E\\uFE0F](?!\\u20E3)',
@@ -36,7 +40,7 @@ export function seen(text: string): string {
 }
 
 /**
- * Puts text of other authors into an envelope that marks it as such. The text can't contain the envelope's end: the
+ * Puts text by other authors into an envelope that marks it as such. The text can't contain the envelope's end: the
  * envelope's name is removed from it, and the envelope is delimited by a random token.
  * @param what a description of the text in our own words
  */
@@ -59,30 +63,30 @@ function enveloped(what: string, all: string): string {
   ].join('\n');
 }
 
-/** Returns a document with others' values as JSON in an envelope. */
+/** Returns a document with other authors' values as JSON in an envelope. */
 export function documentFromOthers(what: string, document: unknown): string {
   return fromOthers(what, JSON.stringify(document, undefined, 1));
 }
 
 export interface ShownList {
   readonly text: string;
-  /** How many items are in the text, counted from the first. */
+  /** How many items the text contains, counted from the beginning of the list. */
   readonly shown: number;
 }
 
 /**
- * Returns a list of documents with others' values. It ends with the last one that fits, so that a reader knows where to
- * continue; text that is cut in the middle would lose the rest.
+ * Returns a list of documents with other authors' values. It ends with the last document that fits, so that a reader
+ * knows where to continue; truncating the text in the middle would lose the rest.
  */
 export function listFromOthers(what: string, items: readonly unknown[]): ShownList {
   const [begin, between, end] = ['[\n', ',\n', '\n]'];
   let characters = begin.length + end.length;
   const texts: string[] = [];
   for (const item of items) {
-    // Counted as shown: replacing the envelope's name makes text longer.
+    // Measured as it is shown, because replacing the envelope's name makes text longer.
     const text = seen(JSON.stringify(item, undefined, 1));
     characters += text.length + (texts.length > 0 ? between.length : 0);
-    // The first one is always shown, truncated if necessary.
+    // The first item is always shown, truncated if necessary.
     if (characters > othersCharactersMax && texts.length > 0) break;
     texts.push(text);
   }

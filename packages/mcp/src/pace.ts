@@ -18,7 +18,8 @@ export class Pace {
   readonly #waiting = new Map<RequestId, JSONRPCMessage>();
 
   /**
-   * @param refuse rejects a request beyond the limit; that must not count as the response to another one with its id
+   * @param refuse rejects a request beyond the limit; the rejection must not count as the response to an earlier
+   * request with the same id
    */
   constructor(deliver: (message: JSONRPCMessage) => void, refuse: (id: RequestId, why: string) => void) {
     this.#deliver = deliver;
@@ -38,9 +39,9 @@ export class Pace {
       }
       return this.#deliver(message);
     }
-    // It gets its response when the client disconnects.
+    // This request would never free its slot: it gets its response only when the client disconnects.
     if (message.method === 'subscriptions/listen') return this.#deliver(message);
-    // Requests are counted by id: a repeated id would not count.
+    // Requests are counted by id, so a second request with an id in use would not be counted.
     if (this.#underWay.has(message.id) || this.#waiting.has(message.id))
       return this.#refuse(message.id, 'This id is in use: wait for its answer first.');
     if (this.#underWay.size < requestsMax) return this.#begin(message.id, message);

@@ -22,31 +22,31 @@ interface Listed {
   readonly isReadOnly: boolean;
 }
 
-/** The polling intervals: a person decides, or an agent works. */
+/** The polling interval for both kinds of operation: a person decides, or an agent works. */
 const pollIntervalMs = 5_000;
 
-/** Accepts any id: the client's capability is checked before its arguments. */
+/** Accepts any id, because the client's capability has to be checked before the arguments. */
 const params = z.looseObject({ taskId: z.unknown().optional() });
 const taskIdForm = /^(approval|run)\.([\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12})$/i;
 
-/** Whether the client that sent this request supports MCP tasks; only then may it get one. */
+/** Whether the client that sent this request supports MCP tasks; otherwise it must not get one. */
 export function canFollow({ mcpReq: { envelope } }: ServerContext): boolean {
   const said = envelope as Readonly<Record<string, ClientCapabilities | undefined>> | undefined;
   return said?.[CLIENT_CAPABILITIES_META_KEY]?.extensions?.[extension] !== undefined;
 }
 
 /**
- * Handles `tasks/get`, `tasks/update` and `tasks/cancel` of clients with protocol version 2026-07-28, the only one with
- * the extension.
- * @param listed a cancel is rejected if only tools that read are listed, and that of a run if neither `work` nor
- * `admin` is, the toolsets that end runs
+ * Handles `tasks/get`, `tasks/update` and `tasks/cancel` of clients with protocol version 2026-07-28, the only one
+ * with the extension.
+ * @param listed a cancel is rejected if only tools that read are listed. To cancel a run, `work` or `admin`, the
+ * toolsets that end runs, must be listed
  */
 export function addProtocolTasks({ server }: McpServer, baton: BatonClient, listed: Listed): void {
   server.registerCapabilities({ extensions: { [extension]: {} } });
   server.setRequestHandler('tasks/get', { params }, ({ taskId }, context) =>
     answered(context, async () => ({ ...(await protocolTask(baton, followedIn(taskId))) })),
   );
-  // No task here ever needs input from its client: people decide elsewhere.
+  // An MCP task of this server never needs input from its client, because people decide elsewhere.
   server.setRequestHandler('tasks/update', { params }, ({ taskId }, context) =>
     answered(context, async () => {
       await protocolTask(baton, followedIn(taskId));
@@ -87,7 +87,7 @@ export async function createdTask(
     return { resultType: 'task', content, ...(await protocolTask(baton, followed)) };
   } catch (error) {
     if (!(error instanceof BatonError)) throw error;
-    // It was started nevertheless; the text contains its id.
+    // The operation was started nevertheless; the text contains its id.
     return { content };
   }
 }

@@ -17,7 +17,7 @@ const notTakenCodes: readonly string[] = [
   'verification_pending',
   'input_missing',
 ];
-/** Names of fields, bounds and ids, too short for another author's sentence. */
+/** Names of fields, limits and ids. They are too short to contain a sentence by another author. */
 const plainDetail = /^[\w.:/@[\]+-]{1,100}$/;
 
 /** Returns the text of a failure for an agent: its cause, and the next step. @throws defects of this program */

@@ -71,7 +71,7 @@ function addJournal(server: McpServer, baton: BatonClient): void {
   );
 }
 
-/** Returns the events from a cursor on, as many as fit. The last one's cursor is the next cursor. */
+/** Returns the events from a cursor on, as many as fit. The cursor of the last one is where the next read starts. */
 async function eventsOf(
   baton: BatonClient,
   query: { tail: number } | { cursor: string; limit: number },
@@ -87,7 +87,7 @@ async function eventsOf(
   }));
   const what = 'events of the journal';
   if ('tail' in query) {
-    // If the newest events don't fit, the oldest of them are omitted.
+    // If not all of the newest events fit, the oldest of them are omitted.
     const { shown } = listFromOthers(what, documents.toReversed());
     const { text } = listFromOthers(what, documents.slice(documents.length - shown));
     return `Next: baton://journal/${nextCursor}\n${text}`;

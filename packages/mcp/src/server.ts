@@ -26,7 +26,7 @@ export interface ServerOptions {
   readonly skills: SkillsExtension;
   /** Whether the client can be notified of changed resources. */
   readonly canListen: boolean;
-  /** Whether it uses protocol version 2026-07-28, which has the tasks extension. */
+  /** Whether the client uses protocol version 2026-07-28, which has the tasks extension. */
   readonly isModern: boolean;
 }
 
@@ -73,7 +73,7 @@ export function buildServer(options: ServerOptions): McpServer {
   return server;
 }
 
-/** Whether Baton shows a client as connected before it takes work: an agent that may take work. */
+/** Whether Baton shows a client as connected before it takes work, which applies to agents that may take work. */
 export function announces(
   { toolsets, isReadOnly }: Pick<ServerOptions, 'toolsets' | 'isReadOnly'>,
   kind: string,

@@ -19,7 +19,7 @@ export interface McpSettings extends Access {
   readonly leaseSeconds: number;
 }
 
-/** The current folder and the checkout. */
+/** The folders that are searched for a Baton: the current one and the checkout. */
 const folders = ['.', dirname(dirname(dirname(import.meta.dirname)))];
 
 export const usage = `Usage: baton mcp [--toolsets ${toolsets.join(',')}] [--read-only] [--lease-seconds N]
@@ -45,7 +45,7 @@ export function readClientConfig(
   const { config, toolsets, 'read-only': isReadOnly, 'lease-seconds': leaseSeconds } = wordsOf(args);
   if (config === undefined) return undefined;
   if (!mcpClientNames.includes(config as McpClientName))
-    throw new SettingsError(`--config is one of ${mcpClientNames.join(', ')}; got ${config}.`, 2);
+    throw new SettingsError(`--config must be one of ${mcpClientNames.join(', ')}; got ${config}.`, 2);
   toolsetsOf(toolsets);
   readLeaseSeconds(leaseSeconds);
   const kept = [
@@ -58,7 +58,7 @@ export function readClientConfig(
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** The Baton for the server, which a client starts in a different folder. */
+/** Where the server finds Baton. A folder is absolute, because the client starts the server in a different folder. */
 function placeOf(environment: Environment): Place {
   const { coordinationUrl } = findAccess(environment, folders);
   const { BATON_URL: url, BATON_TOKEN: token, BATON_HOME: home } = environment;

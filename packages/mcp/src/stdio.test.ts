@@ -35,7 +35,7 @@ async function until(what: string, isSo: () => Promise<boolean>): Promise<void> 
   }
 }
 
-// Each has its own agent and tasks, so they run in parallel: most of the time they wait.
+// Each test has its own agent and tasks. They run in parallel, because most of the time they wait.
 describe('a server over standard input and output', { concurrency: 4 }, () => {
   test('an agent takes a task, saves a step, publishes a result and finishes', async () => {
     const agent = await baton.participant();
@@ -260,7 +260,7 @@ describe('a server over standard input and output', { concurrency: 4 }, () => {
     assert.ok(shown.includes('comment 39 ') && !shown.includes('comment 3 '));
     const heard: string[] = [];
     let uri = `baton://journal/${nextCursor}`;
-    // Other tests write events, too.
+    // The journal also contains events written by other tests.
     for (let pages = 0; pages < 100 && heard.length < said.length; pages += 1) {
       const text = JSON.stringify((await mcp.client.readResource({ uri })).contents);
       const found = [...text.matchAll(/comment (\d+) x/g)].map(([, number = '']) => number);

@@ -14,7 +14,7 @@ import { Workplace } from './workplace.ts';
 
 const closeMsMax = 15_000;
 const subscriptionsMax = 4;
-/** The maximum size of responses that the client has not read, in bytes. */
+/** The maximum total size, in bytes, of responses that the client has not read. */
 const unreadBytesMax = 4 * messageBytesMax;
 
 /**
@@ -51,7 +51,7 @@ export async function serveOverStdio(settings: McpSettings, signal: AbortSignal)
   );
   for (const event of ['end', 'close', 'error']) process.stdin.once(event, () => over.resolve());
   process.stdout.on('error', () => over.resolve());
-  // The MCP SDK adds a listener for each response that the client has not read yet.
+  // The MCP SDK adds a listener for each response that the client has not read yet, so there can be many.
   process.stdout.setMaxListeners(0);
   signal.addEventListener('abort', () => over.resolve(), { once: true });
   if (!signal.aborted) await over.promise;
@@ -60,7 +60,10 @@ export async function serveOverStdio(settings: McpSettings, signal: AbortSignal)
   await Promise.race([Promise.allSettled([handle.close(), workplace.close()]), late]);
 }
 
-/** Resolves when it is closed for any reason, such as the end of the input or a message that is too long. */
+/**
+ * Calls a function when the transport is closed for any reason, such as the end of the input or a message that is too
+ * long.
+ */
 class OwnTransport extends StdioServerTransport {
   readonly #closed: () => void;
   #pace: Pace | undefined;
@@ -95,7 +98,7 @@ class OwnTransport extends StdioServerTransport {
   }
 
   async #write(message: JSONRPCMessage): Promise<void> {
-    // A client that sends requests without reading responses would fill the memory.
+    // Unread responses of a client that keeps sending requests would fill the memory.
     if (process.stdout.writableLength > unreadBytesMax) await this.close();
     else await super.send(message);
   }

@@ -8,7 +8,7 @@ import {
   shareRunningBaton,
 } from './testing/running-baton.ts';
 
-// The schemas of tools as clients convert them, and the arguments that models write.
+// Tests the schemas of tools as clients convert them, and the arguments that models write.
 
 let baton: RunningBaton;
 before(async () => {
@@ -17,8 +17,8 @@ before(async () => {
 after(() => baton.stop());
 
 /**
- * The members of a schema that Gemini's function declarations have; LangChain's adapter and the others also accept
- * these.
+ * The schema members that Gemini's function declarations support; LangChain's adapter and other clients accept them
+ * too.
  */
 const portable = [
   ...['type', 'title', 'description', 'enum', 'default', 'properties', 'required', 'items'],
@@ -32,7 +32,7 @@ interface Schema {
   readonly items?: Schema;
 }
 
-/** The members of a schema, at any depth, outside of that. */
+/** The members of a schema, at any depth, that Gemini's function declarations don't support. */
 function unportableIn(schema: Schema, path: string): string[] {
   const { type, properties = {}, items } = schema;
   const names = Object.keys(schema).filter((name) => !portable.includes(name));

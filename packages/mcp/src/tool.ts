@@ -27,11 +27,11 @@ export interface Tool {
   readonly title: string;
   readonly description: string;
   readonly toolset: Toolset;
-  /** The permissions that it requires. */
+  /** The permissions that the tool requires. */
   readonly permissions: readonly string[];
   readonly input: StandardSchemaWithJSON;
   readonly isReadOnly: boolean;
-  /** Whether it ends or replaces others' work. */
+  /** Whether the tool ends or replaces others' work. */
   readonly isDestructive: boolean;
   /** Whether a second call with the same arguments changes nothing more. */
   readonly isIdempotent: boolean;
@@ -65,7 +65,7 @@ export function tool<Input extends z.ZodObject>(shape: Shaped<Input>): Tool {
 }
 
 /**
- * Caches the JSON Schema of a form: a server is created per request over HTTP, and generating 14 schemas takes 3 ms.
+ * Caches the JSON Schema of each form: over HTTP a server is created per request, and generating 14 schemas takes 3 ms.
  * The schema contains only members that clients for all models accept; the form itself validates more.
  */
 function written(form: z.ZodObject): StandardSchemaWithJSON {

@@ -34,7 +34,7 @@ async function until<Value>(what: string, find: () => Promise<Value | undefined>
   }
 }
 
-// Each has its own agent and tasks, so they run in parallel.
+// Each test has its own agent and tasks, so the tests run in parallel.
 describe('work over MCP', { concurrency: 4 }, () => {
   test('an agent of the registry works under its revision, and takes up a later one with the next task', async () => {
     const agent = await registerAgent(baton);

@@ -4,7 +4,7 @@ import { type ClientInfo, clientInfoIn } from './client-info.ts';
 /** How many leases one client may hold at a time. */
 export const leasesMax = 8;
 
-/** For how long the workspace of the agent's revision is believed. */
+/** How long the workspace of the agent's revision is cached. */
 const workspaceMsMax = 60_000;
 
 /** How many ended leases are remembered, to report how they ended. */
@@ -24,14 +24,17 @@ export class NotHeldError extends Error {
 
 interface Held {
   readonly lease: Lease;
-  /** The harness yields one lease at a time; continuing its loop would release this one. */
+  /**
+   * The loop through the harness's leases. The harness yields one lease at a time; continuing the loop would release
+   * this one.
+   */
   readonly loop: AsyncGenerator<Lease, void, undefined>;
   usedAtMs: number;
 }
 
 /**
- * The work of one client: a session at Baton, opened when an agent connects or with the first task, and its leases. The session and every lease
- * are kept alive until `close`; those of a killed process expire.
+ * The work of one client: a session in Baton, opened when an agent connects or with the first task, and its leases. The
+ * session and every lease are kept alive until `close`; those of a killed process expire.
  */
 export class Workplace {
   readonly #baton: BatonClient;
@@ -65,11 +68,14 @@ export class Workplace {
 
   /** Opens the session before the first task, so that people see that this client is connected, and its name. */
   announce(): void {
-    // The first task opens it otherwise, and reports why it can't.
+    // If this fails, the first task opens the session, and reports why it can't.
     this.#open().catch(() => undefined);
   }
 
-  /** The workspace that the agent's current revision names; undefined for any, and for others than registered agents. */
+  /**
+   * The workspace that the agent's current revision names; undefined if it names none, and for principals other than
+   * registered agents.
+   */
   async findWorkspace(signal: AbortSignal): Promise<string | undefined> {
     const now = performance.now();
     if (this.#workspace === undefined || now - this.#workspace.readAtMs > workspaceMsMax) {
@@ -116,7 +122,7 @@ export class Workplace {
     return held?.lease;
   }
 
-  /** A lease that is certainly live. @throws NotHeldError */
+  /** A lease that is certainly live, found by its id. @throws NotHeldError */
   find(id: string): Lease {
     const held = this.#held.get(id);
     if (held?.lease.isLive()) {
@@ -131,7 +137,7 @@ export class Workplace {
     );
   }
 
-  /** Counts as a call that refers to every lease. */
+  /** Has the effect of a call that refers to every lease: none of them becomes idle. */
   touch(): void {
     const now = performance.now();
     for (const held of this.#held.values()) held.usedAtMs = now;
@@ -143,7 +149,7 @@ export class Workplace {
     harness?.setLeaseSeconds(leaseSeconds);
   }
 
-  /** Releases the leases that no call has referred to for this long. */
+  /** Releases the leases that no call has referred to for `idleMs`. */
   async releaseIdle(idleMs: number): Promise<void> {
     const since = performance.now() - idleMs;
     const idle = [...this.#held.values()].filter(({ usedAtMs }) => usedAtMs < since);
@@ -164,7 +170,7 @@ export class Workplace {
   async #open(): Promise<Harness> {
     const held = this.#harness;
     const before = await held?.catch(() => undefined);
-    // Another call has started to open a session while this one waited.
+    // While this call waited, another one started to open a session.
     if (this.#harness !== held) return this.#open();
     if (before !== undefined && !before.signal.aborted) return before;
     if (this.#isClosed) throw new NotHeldError('This server is closing: no more work is taken.');

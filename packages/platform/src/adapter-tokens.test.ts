@@ -162,7 +162,7 @@ test('the context adapter delivers with tokens of its own service account, and r
     );
     assert.deepEqual([scope].flat().join(' ').split(' ').toSorted(), scopes);
 
-    // The memory service no longer accepts the token, so another one is requested.
+    // The memory service no longer accepts the token, so the adapter requests another one.
     memory.behave({ answer: { status: 401 } });
     const second = await write();
     await until(() => credentials().size > 1, 'another token');

@@ -35,7 +35,7 @@ export interface BatonOptions {
   readonly env: Environment;
   /** Prints a line for the user. */
   say(line: string): void;
-  /** Cancels the start between two steps. */
+  /** Aborts the start between two steps. */
   readonly signal: AbortSignal;
   /** Called once if Baton can't continue; the caller then closes it. */
   onFailure(reason: StartError): void;
@@ -44,11 +44,11 @@ export interface BatonOptions {
 /** A running Baton: both services, the worker and the context adapter on one port and one PostgreSQL. */
 export interface Baton {
   readonly connection: Connection;
-  /** The console's address for browsers: at localhost, where they accept passkeys. */
+  /** The console's address for browsers: at localhost, where browsers accept passkeys. */
   readonly consoleUrl: string;
   /** The URL that signs in to the console, once, within 60 seconds. */
   readonly signInUrl: string;
-  /** URLs for other machines; empty if it listens on one address. */
+  /** URLs for other machines; empty if Baton listens on one address only. */
   readonly reachableUrls: readonly string[];
   readonly home: string;
   /** Finishes requests in progress, then stops the parts in order, PostgreSQL last. */
@@ -186,7 +186,7 @@ function chooseSecrets(settings: PlatformSettings, made: Secrets): Secrets {
 }
 
 function warnOfShortSecrets(settings: PlatformSettings, say: BatonOptions['say']): void {
-  // Other machines may also send them through a proxy, regardless of HOST.
+  // The length of these secrets also matters if other machines can send them through a proxy, regardless of HOST.
   const host = settings.BATON_MANAGEMENT_NETWORKS === undefined ? settings.HOST : '';
   for (const setting of ['IAM_BOOTSTRAP_TOKEN', 'CP_BOOTSTRAP_TOKEN'] as const) {
     const warning = shortSecretWarning(setting, settings[setting], host);
@@ -280,7 +280,7 @@ function reportDatabases({ cluster }: Databases, say: (line: string) => void): v
 }
 
 async function stop({ home, router, databases, services, mcp, demo }: Parts): Promise<void> {
-  // These release their claims through the port, which must still be open.
+  // The MCP endpoint and the demo release their claims through the port, which must still be open.
   await waitAtMost(partWaitMs, Promise.all([mcp?.close(), demo?.close()]));
   await router?.drain(drainWaitMs);
   if (services !== undefined) {
@@ -298,7 +298,7 @@ async function waitAtMost(waitMs: number, work: Promise<unknown>): Promise<void>
   await Promise.race([work, timeout]).catch(() => undefined);
 }
 
-/** Waits for both even if one fails, so that a failed start leaves no work running. */
+/** Waits for both promises even if one fails, so that a failed start leaves no work running. */
 async function settleBoth<A, B>(first: Promise<A>, second: Promise<B>): Promise<[A, B]> {
   await Promise.allSettled([first, second]);
   return [await first, await second];

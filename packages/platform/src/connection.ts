@@ -50,7 +50,7 @@ export function parseConnection(text: string, path: string): Readonly<Record<str
     const value = JSON.parse(text) as Record<string, unknown> | null;
     if (typeof value?.adminToken === 'string') return value;
   } catch {
-    // Rejected below, like any other invalid JSON.
+    // Rejected below, like JSON without an admin token.
   }
   throw new StartError(`${path} is damaged. Run ${invocation()} start again to write a new one.`);
 }

@@ -12,7 +12,7 @@ after(() => folder.remove());
 const file = join(folder.path, 'secrets');
 const write = (...lines: string[]) => writeFileSync(file, lines.join('\n'), { mode: 0o600 });
 
-/** The providers with the secrets of a file with these lines. */
+/** The identity providers, with the secrets from a file with these lines. */
 function providersOf(...lines: string[]) {
   write(...lines);
   const { providers, findSecret } = open();

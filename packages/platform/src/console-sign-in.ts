@@ -13,7 +13,7 @@ interface SignInParts {
   readonly adminSecret: string;
   readonly coordinationUrl: string;
   readonly identityUrl: string;
-  /** Hosts that may be private, unless the settings contain others. */
+  /** Hosts that may be private, unless the settings name others. */
   readonly allowedHosts: readonly string[];
   /** The public URL of the console. */
   readonly publicUrl: string;
@@ -22,8 +22,8 @@ interface SignInParts {
 }
 
 /**
- * Configures sign-in with the tenant's identity providers: those of the settings, and those that identity lists as
- * offered, also later ones.
+ * Configures sign-in with the tenant's identity providers: those in the settings, and those that identity lists as
+ * offered, including later ones.
  * @throws StartError for a secrets file that can't be read
  */
 export function consoleSignIn(

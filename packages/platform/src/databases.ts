@@ -84,7 +84,7 @@ export async function migrateDatabases({ iamDatabaseUrl, cpDatabaseUrl }: Databa
     migrateOne('identity', 'IAM_DATABASE_URL', iamDatabaseUrl),
     migrateOne('coordination', 'CP_DATABASE_URL', cpDatabaseUrl),
   ] as const;
-  // If one fails, the caller stops the server, but not before the other one has finished.
+  // If one migration fails, the caller stops the server, but only after the other one has finished.
   await Promise.allSettled(migrating);
   const [identity, coordination] = await Promise.all(migrating);
   const count = identity.applied.length + coordination.applied.length;
@@ -115,7 +115,8 @@ async function migrateOne(service: string, setting: string, url: string) {
 
 function unusable(service: string, setting: string, cause: Error): StartError {
   const code = failureCode(cause);
-  // Without a code, the message explains the failure, for example of a migration; the setting is not the cause.
+  // A failure without a code, for example of a migration, is explained by its message, and the setting is not the
+  // cause.
   const reason = code ? ` (${code}). Check ${setting}.` : `: ${cause.message}`;
   return new StartError(`Cannot use the database of ${service}${reason}`, { cause });
 }

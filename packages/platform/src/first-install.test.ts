@@ -44,7 +44,7 @@ function run(env: Record<string, string>, uid?: number) {
     cwd: folder.path,
     env: { PATH: process.env.PATH, HOME: folder.path, npm_config_cache: join(folder.path, 'cache'), ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
-    // Its own process group, so that npm is stopped with it.
+    // Runs in a process group of its own, so that npm can be stopped together with it.
     detached: true,
     ...(uid !== undefined && { uid }),
   });
@@ -115,7 +115,7 @@ test("another user in somebody's checkout gets a one-line message", {
   await refused(/Packages must be installed in \S+, but you may not write there/);
   chmodSync(join(folder.path, 'package-lock.json'), 0o600);
   await refused(/This user may not use \S+package-lock\.json \(EACCES\)/);
-  // Installed, but other users can't read the programs.
+  // The packages are installed, but other users can't read the programs.
   chmodSync(join(folder.path, 'package-lock.json'), 0o644);
   mkdirSync(join(folder.path, 'node_modules'));
   cpSync(join(folder.path, 'package-lock.json'), join(folder.path, 'node_modules', '.package-lock.json'));

@@ -138,7 +138,7 @@ test('databases that hold nothing of this Baton are refused; the same ones at an
   const elsewhere = Object.fromEntries(
     Object.entries(own).map(([name, url]) => {
       const moved = new URL(url);
-      // Different spellings of the same socket folder and of the same host.
+      // The same socket folder and the same host, spelled differently.
       const socket = moved.searchParams.get('host');
       if (socket === null) moved.hostname = moved.hostname === 'localhost' ? '127.0.0.1' : 'localhost';
       else moved.searchParams.set('host', `${socket}/`);

@@ -12,7 +12,10 @@ export type DatabasePlaces = 'built-in' | { readonly identity: string; readonly 
 
 type DatabaseSettings = Pick<PlatformSettings, 'IAM_DATABASE_URL' | 'CP_DATABASE_URL'>;
 
-/** The socket folder of the built-in server, also in the temporary folder or in a restored Baton. */
+/**
+ * The socket folder of the built-in server, which may also be in the temporary folder or in a Baton that is being
+ * restored.
+ */
 const ownSocketFolder = /(?:\/postgres(?:\.restoring)?\/run|\/baton-\d+-[\da-f]{12})$/;
 
 /** Where the databases are according to the settings. @throws StartError if they contain only one of the two */
@@ -89,7 +92,7 @@ function parsed(text: string | undefined): Readonly<Record<string, unknown>> {
     const value: unknown = JSON.parse(text ?? '{}');
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {};
   } catch {
-    // Anyone who reads the file's contents reports the damage.
+    // The code that uses the file's contents will report that they are damaged.
     return {};
   }
 }

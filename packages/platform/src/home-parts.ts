@@ -13,7 +13,7 @@ export const homeParts = [
 ] as const;
 export type HomePart = (typeof homeParts)[number];
 
-/** If it exists, the drafts are complete and must replace the parts. */
+/** If this file exists, the drafts are complete and must replace the parts. */
 const planFile = 'restore.json';
 
 /** The path of a part's prepared replacement. */

@@ -62,7 +62,7 @@ test('the folder of the secrets is private, even if it was open before', () => {
     openHome(folder.path).release();
     assert.equal(statSync(secrets).mode & 0o7777, 0o700);
   }
-  // Like a running database server: in a home that it can traverse.
+  // As for a running database server: the home itself can be traversed.
   writePrivateFile(join(secrets, 'key'), 'x');
   chmodSync(folder.path, 0o755);
   if (process.getuid?.() === 0)
@@ -85,7 +85,7 @@ function spawnOpener(after: string) {
   return spawn(process.execPath, ['--input-type=module-typescript', '-e', script]);
 }
 
-/** Runs such a process to its end and returns its output. */
+/** Runs a process that opens the home to its end, and returns its output. */
 async function runOpener(after: string): Promise<string> {
   const child = spawnOpener(after);
   const [printed] = await Promise.all([text(child.stdout), once(child, 'exit')]);
@@ -99,7 +99,8 @@ test('the lock of a killed Baton is taken over', async () => {
 
 test('of several concurrent starts on a home whose Baton was killed, exactly one gets the lock', async () => {
   await runOpener("process.kill(process.pid, 'SIGKILL');");
-  // Each holds the lock until all have printed, because they may start far apart on a busy machine.
+  // Each process holds the lock until all have printed, because on a busy machine they may start at very different
+  // times.
   const openers = Array.from({ length: 8 }, () => spawnOpener('process.stdin.resume();'));
   const answers = await Promise.all(
     openers.map(async ({ stdout }) => String((await once(stdout, 'data'))[0])),
@@ -165,7 +166,7 @@ test('secrets and the signing key are generated once and readable by their owner
     assert.equal(statSync(home.path('secrets', name)).mode & 0o777, 0o600, name);
   assert.notEqual(first.iamBootstrapToken, first.cpBootstrapToken);
   assert.match(readFileSync(first.signingKeyFile, 'utf8'), /^-----BEGIN PRIVATE KEY-----/);
-  // A folder of an earlier version lacks the newest one.
+  // A folder from an earlier version lacks the secret that was added last.
   rmSync(first.delegationCredentialFile);
   assert.deepEqual(await ensureSecrets(home), first);
   for (const file of [first.auditKeyFile, first.sealingKeyFile, first.delegationCredentialFile])

@@ -21,7 +21,7 @@ export const dataVersion = 1;
 /** Baton's data folder, locked by this process until `release`. */
 export interface Home {
   readonly directory: string;
-  /** Whether this start created it. */
+  /** Whether this start created the folder. */
   readonly isNew: boolean;
   path(...names: string[]): string;
   release(): void;
@@ -57,7 +57,8 @@ export function lockFolder(directory: string): { isNew: boolean; release: () => 
   const { release } = lockHome(directory);
   try {
     refuseOtherUsersBaton(directory);
-    // Only with the lock, because the server of a running Baton needs the current permissions.
+    // Only the holder of the lock may change the permissions, because the server of a running Baton needs the current
+    // ones.
     if (!isNew) closeToOthers(directory);
     return { isNew, release };
   } catch (error) {
@@ -102,7 +103,7 @@ function makeFolder(directory: string): boolean {
     mkdirSync(directory, { mode: 0o700 });
     return true;
   } catch (error) {
-    // Created by another Baton that is starting at the same time.
+    // If it exists now, another Baton that is starting at the same time created it.
     if (failureCode(error) === 'EEXIST' && statSync(directory).isDirectory()) return false;
     throw error;
   }

@@ -7,7 +7,8 @@ import { after, test } from 'node:test';
 import { setImmediate as turn } from 'node:timers/promises';
 import { LiveDemo } from './live-demo.ts';
 
-// The console's demo as a child process; here a fake that prints the first lines of the real one, or nothing.
+// The program that the console's demo runs as a child process: here a fake that prints the first lines of the real one,
+// or nothing.
 
 const folder = mkdtempSync(join(tmpdir(), 'baton-live-demo-'));
 after(() => rmSync(folder, { recursive: true, force: true }));

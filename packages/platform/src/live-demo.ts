@@ -38,12 +38,16 @@ export class LiveDemo implements ConsoleDemo {
     return principalId === this.#options.administratorId();
   }
 
-  /** @throws Error with a user-readable message if a demo exists or can't start */
+  /**
+   * @throws Error with a message for the user if a demo exists or can't start
+   */
   start(): Promise<void> {
     return this.#next(() => this.#startChild());
   }
 
-  /** @throws Error with a user-readable message */
+  /**
+   * @throws Error with a message for the user
+   */
   remove(): Promise<void> {
     return this.#next(async () => {
       await stop(this.#running);
@@ -94,13 +98,13 @@ export class LiveDemo implements ConsoleDemo {
 }
 
 /**
- * Waits for the line with the demo's URL, when its workspace and tasks exist.
- * @throws Error with a user-readable message if it exits before, or takes longer than `startMsMax`
+ * Waits for the line with the demo's URL, which is printed when its workspace and tasks exist.
+ * @throws Error with a message for the user if the demo exits before that, or takes longer than `startMsMax`
  */
 function untilReady(child: ChildProcess, output: () => string): Promise<void> {
   return new Promise((resolve, reject) => {
     const settle = (settled: () => void) => {
-      // Without this, the timer stopped every demo 60 s after its start.
+      // Without this, the timer would stop every demo 60 s after its start.
       clearTimeout(timer);
       settled();
     };

@@ -25,7 +25,7 @@ test('the port of ::1 has the same service, unless another program listens there
   const { port } = http.address() as AddressInfo;
   const twin = await openTwin(http, port);
   assert.equal(twin.isTaken, false);
-  // A machine without IPv6 has no ::1 that another program could take.
+  // A machine without IPv6 doesn't have a ::1 on which another program could listen.
   if (twin.server !== undefined) {
     assert.equal(await (await fetch(`http://[::1]:${port}/`)).text(), '::1');
     assert.equal((await openTwin(http, port)).isTaken, true);

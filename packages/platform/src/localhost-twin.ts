@@ -3,9 +3,9 @@ import { createServer, type Server } from 'node:net';
 import { failureCode } from './start-error.ts';
 
 /**
- * Listens on ::1 for a server on 127.0.0.1. Browsers use passkeys at `localhost` only, and may connect to ::1 first: a
+ * Listens on ::1 for a server on 127.0.0.1. Browsers use passkeys only at `localhost`, and may connect to ::1 first: a
  * program of another user that listens there would receive the codes that sign people in.
- * @returns `isTaken` if another program listens on the port of ::1; no server on a machine without IPv6
+ * @returns `isTaken` if another program listens on that port of ::1; no server on a machine without IPv6
  */
 export function openTwin(
   http: HttpServer,
@@ -19,7 +19,7 @@ export function openTwin(
   });
 }
 
-/** The address of the console for browsers of this machine, which accept no passkeys at an IP address. */
+/** The address of the console for browsers on this machine, which don't accept passkeys at an IP address. */
 export function localhostUrl(url: string): string {
   return url.replace(/^(https?:\/\/)(127(?:\.\d+){3}|\[::1\])(?=[:/]|$)/, '$1localhost');
 }

@@ -34,7 +34,7 @@ test('another machine can use neither /metrics nor administrator secrets, in any
     '/METRICS',
     '/metrics;a',
     'http://baton.example/metrics',
-    // HTTP parsers accept it, and routers compare everything after the first character.
+    // HTTP parsers accept these forms, and the routers ignore the first character.
     '*metrics',
     '*api/v1/bootstrap',
     '/api/v1/bootstrap',
@@ -79,15 +79,15 @@ test('a request through a proxy on this machine is not local', () => {
   const env = { CP_TRUSTED_PROXIES: '["127.0.0.1"]' };
   assert.equal(refusalOf({ from: '127.0.0.1', headers: through(elsewhere), env }), 403);
   assert.equal(refusalOf({ from: '127.0.0.1', headers: through('127.0.0.1'), env }), 0);
-  // The client's own value, before the one that the proxy appended.
+  // The first address was sent by the client, the second was appended by the proxy.
   assert.equal(refusalOf({ from: '127.0.0.1', headers: through(`127.0.0.1, ${elsewhere}`), env }), 403);
-  // An untrusted proxy: its clients are unknown, whatever headers it sends.
+  // Through a proxy that isn't trusted, the client is unknown, whatever headers the proxy sends.
   const usual = ['x-forwarded-for', 'forwarded', 'x-real-ip', 'x-forwarded-host', 'via'];
   const names = [...usual, 'x-forwarded-proto', 'x-client-ip', 'cf-connecting-ip', 'true-client-ip'];
   for (const name of names)
     assert.equal(refusalOf({ from: '127.0.0.1', headers: { [name]: '127.0.0.1' } }), 403, name);
   assert.equal(refusalOf({ from: '127.0.0.1', headers: { via: '1.1 proxy' }, env }), 403);
-  // A proxy in an allowed network is rejected too.
+  // A proxy isn't accepted just because it is in an allowed network.
   const networks = { BATON_MANAGEMENT_NETWORKS: '["192.0.2.0/24"]' };
   const viaProxy = { from: elsewhere, headers: through('198.51.100.1') };
   assert.equal(refusalOf({ ...viaProxy, env: networks }), 403);

@@ -10,13 +10,13 @@ export interface ManagementPolicy {
   readonly allowed: Networks;
   /** The proxies whose `X-Forwarded-For` is trusted. */
   readonly proxies: Networks;
-  /** The setting of `proxies`. */
+  /** The name of the setting for `proxies`. */
   readonly proxiesSetting: string;
-  /** Whether `/metrics` has its own token, which then is sufficient. */
+  /** Whether `/metrics` has its own token, which is then sufficient. */
   readonly hasMetricsToken: boolean;
 }
 
-/** Headers that proxies add. A request with one of these does not originate from its connection's address. */
+/** Headers that proxies add. If a request has one of these, the address of its connection is not the client's. */
 const forwardingHeaders = [
   'x-forwarded-for',
   'x-forwarded-host',
@@ -30,8 +30,8 @@ const forwardingHeaders = [
 ];
 
 /**
- * Rejects requests of other machines for `/metrics` and requests with an administrator secret: for identity in its
- * header, for coordination the bootstrap.
+ * Rejects requests from other machines for `/metrics`, and their requests with an administrator secret: those with
+ * identity's secret in a header, and coordination's bootstrap.
  */
 export function rejectManagementRequest(
   req: IncomingMessage,
@@ -54,7 +54,7 @@ function isAllowed(req: IncomingMessage, { allowed, proxies }: ManagementPolicy)
   const peer = bareAddress(req.socket.remoteAddress);
   const client = bareAddress(clientAddressOf(req, proxies));
   const isForwarded = forwardingHeaders.some((name) => req.headers[name] !== undefined);
-  // Otherwise, an untrusted proxy on this machine or in an allowed network would admit every client.
+  // Without this condition, an untrusted proxy on this machine or in an allowed network would admit every client.
   const isKnown = !isForwarded || (isIn(proxies, peer) && req.headers['x-forwarded-for'] !== undefined);
   return isKnown && (isIn(allowed, client) || isOwnAddress(client));
 }

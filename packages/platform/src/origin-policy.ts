@@ -62,7 +62,7 @@ function quote(text: string): string {
 function isKnownHost(host: string, { hosts }: OriginPolicy): boolean {
   const [, inBrackets, plain] = /^(?:\[([\da-f:.]+)\]|([^:[\]]+))(?::\d{1,5})?$/i.exec(host) ?? [];
   if (inBrackets !== undefined) return isIP(inBrackets) === 6;
-  // A name may end with the dot of the DNS root.
+  // A host name may end with a dot, the root of the DNS.
   const name = plain?.toLowerCase().replace(/\.$/, '') ?? '';
   return name === 'localhost' || isIP(name) === 4 || hosts.includes(name);
 }

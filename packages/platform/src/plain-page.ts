@@ -42,7 +42,7 @@ export function showUnknownPage(req: Pick<IncomingMessage, 'method'>, res: Serve
       });
     },
     end(...parts: unknown[]): ServerResponse {
-      // Without an explicit head, `end` writes one.
+      // `end` writes a head if none has been written.
       if (!res.headersSent) replacement.writeHead(res.statusCode);
       const sent = req.method === 'HEAD' ? [] : [html];
       return Reflect.apply(end, res, isReplaced ? sent : parts);

@@ -8,7 +8,7 @@ type Outbound = NonNullable<ConsoleOptions['signIn']>['outbound'];
  * provider.
  */
 const repeatMsMin = 60_000;
-/** The settings bound the number of providers, but their documents may name additional hosts. */
+/** The settings limit the number of providers, but the providers' documents may name additional hosts. */
 const originsMax = 1000;
 
 /**

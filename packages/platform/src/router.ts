@@ -29,7 +29,7 @@ export interface Router {
   routeTo(services: RoutedServices): void;
   /** Called after the bootstrap; from then on, coordination handles `/health/ready`. */
   markReady(): void;
-  /** Rejects new requests and waits for those in progress, at most this long. */
+  /** Rejects new requests and waits for those in progress, but at most this long. */
   drain(waitMs: number): Promise<void>;
   /** Closes the remaining connections. */
   close(): void;
@@ -49,7 +49,7 @@ const drainPollMs = 20;
 /**
  * Listens on the port before any slow step, and responds with 503 until the services run.
  * @param policy rejects requests before any service: 421 for a wrong Host, 403 for a wrong Origin
- * @param management rejects operator requests of other addresses with 403; without it, the secret is sufficient
+ * @param management rejects operator requests from other addresses with 403; without it, the secret is sufficient
  * @throws StartError if it can't listen on the port or the address
  */
 export async function openRouter(
@@ -89,7 +89,7 @@ export async function openRouter(
       if (service?.upgrade === undefined) refuseUpgrade(socket, '404 Not Found');
       else service.upgrade(req, socket, head);
     },
-    // A request that can't be parsed has no path, so coordination handles it.
+    // The path of a request that can't be parsed is unknown, so coordination handles it.
     unreadable(error, socket) {
       if (services?.coordination.unreadable === undefined) socket.destroy();
       else services.coordination.unreadable(error, socket);

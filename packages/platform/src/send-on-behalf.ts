@@ -4,10 +4,10 @@ import type { RunningService } from '@baton/kernel/http/running-service';
 import { fetchTransport, type Transport } from '@baton/sdk';
 
 /**
- * Sends identity requests of the console and the MCP endpoint within the process, with the address of their client.
- * Over the network, all clients would share the address of this process, and one that guesses tokens would use up the
- * failure limit of all (IAM_FAILURES_PER_ADDRESS_MAX). Coordination counts no failures, so its requests use the
- * network.
+ * Sends identity requests of the console and the MCP endpoint within the process, with the address of the client
+ * that caused them. Over the network, all clients would share this process's address, and a client that guesses
+ * tokens would use up the failure limit of all (IAM_FAILURES_PER_ADDRESS_MAX). Coordination counts no failures,
+ * so requests to it use the network.
  * @param client the request that causes the identity request
  */
 export function sendOnBehalf(identity: Pick<RunningService, 'handler'>, client: IncomingMessage): Transport {

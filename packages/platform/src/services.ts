@@ -27,7 +27,7 @@ export async function startServices(env: Environment): Promise<Services> {
     let coordination: Coordination | undefined;
     const onRevocation = async () => coordination?.refreshRevocations();
     const identity = track(await createIdentity({ env, onRevocation }));
-    // One process, so its /metrics includes the worker.
+    // Services and worker share one process, so its /metrics includes the worker.
     const measures = createMeasures(true);
     coordination = track(await createCoordination({ env, measures }));
     const worker = track(await startWorker({ env, measures }));
@@ -64,7 +64,7 @@ export function serviceEnvironment(
   );
   const ownKey = ['IAM_SIGNING_KEY_FILE', 'IAM_SIGNING_PRIVATE_KEY', 'IAM_SIGNING_PRIVATE_KEY_FILE'];
   const hasOwnKey = ownKey.some((name) => given.has(name));
-  // Both services need the same credential.
+  // Both services need the same credential, so setting one leaves out the default for both.
   const delegation = ['IAM_DELEGATION_CREDENTIAL_FILE', 'CP_IDENTITY_ADMIN_CREDENTIAL_FILE'];
   const hasOwnDelegation = delegation.some((name) => given.has(name));
   const isLeftOut = (name: string) =>

@@ -7,8 +7,8 @@ import { printReadyPage } from './ready-page.ts';
 import { StartError } from './start-error.ts';
 import { hasTerminal } from './terminal.ts';
 
-// One thread per core for signing, and one for slow DNS lookups (decision 0103). The pool reads this at its first
-// use.
+// One thread per core for signing, and one more for slow DNS lookups (decision 0103). The thread pool reads this
+// variable when it is first used.
 process.env.UV_THREADPOOL_SIZE ??= String(availableParallelism() + 1);
 
 /**
@@ -18,12 +18,12 @@ process.env.UV_THREADPOOL_SIZE ??= String(availableParallelism() + 1);
 const sameSignalMs = 1000;
 
 const say = (line: string) => console.log(line);
-// If the output is closed, for example with its terminal, Baton keeps running.
+// If the output is closed, for example because its terminal was, Baton keeps running.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 const stopping = new AbortController();
 let stoppedAt = 0;
 
-/** Resolves with the exit code when Baton is to stop. */
+/** Resolves with the exit code when Baton should stop. */
 const end = Promise.withResolvers<number>();
 
 function onSignal(): void {
@@ -42,7 +42,8 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, onSignal
 /** A closing terminal sends SIGHUP some milliseconds before it disappears. */
 const terminalGoneMs = 250;
 const startedOnTerminal = hasTerminal();
-// Identity handles the signal too, and reloads its files. From a closed terminal it means stop, like Ctrl-C.
+// Identity handles the signal too, by reloading its files. When a terminal is closed, the signal means stop, like
+// Ctrl-C.
 process.on('SIGHUP', () => {
   say('SIGHUP: reloading keys and admin secrets. Errors are reported below.');
   if (!startedOnTerminal) return;
@@ -62,7 +63,7 @@ try {
     },
   });
   printReadyPage(baton, say);
-  // No browser for service managers and scripts.
+  // Service managers and scripts get no browser.
   if (process.stdout.isTTY && !process.env.CI) open(baton.signInUrl).catch(() => undefined);
   process.exitCode = await end.promise;
   await baton.close();

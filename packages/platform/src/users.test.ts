@@ -20,7 +20,7 @@ import { folderInMemory, privateFolder } from './testing/private-folder.ts';
 
 const skip = process.getuid?.() !== 0 && 'only root can run programs as other users';
 const root = 0;
-/** A user that exists on every Linux. `postgres` or `nobody` run the server of root's Baton. */
+/** A user that exists on every Linux system. `postgres` or `nobody` runs the server of root's Baton. */
 const daemon = 1;
 
 let folder: ReturnType<typeof privateFolder>;
@@ -45,7 +45,10 @@ after(async () => {
   await folder.remove();
 });
 
-/** A killed Baton leaves PostgreSQL and its console build running, and the build recreates its folder. */
+/**
+ * Waits until no process uses the folder. A killed Baton leaves PostgreSQL and its console build running, and the build
+ * recreates its folder.
+ */
 async function unused(path: string): Promise<void> {
   const isUsed = () =>
     globSync('/proc/[0-9]*/cmdline').some((file) => {
@@ -112,7 +115,7 @@ test('root, killed, root again: the server that is adopted still reaches its dat
   assert.equal(findProcesses(ofRoot).postgres, postgres);
   await checkpoints(ofRoot);
   assert.equal(statSync(ofRoot).mode & 0o777, 0o710);
-  // One that finds the folder locked must not change it either.
+  // Nor may a start that finds the folder locked change it.
   await refused(start(root, ofRoot), /Another Baton \(process \d+\) is using/);
   await checkpoints(ofRoot);
   await backsUp(root, ofRoot, 'while-it-runs');

@@ -9,7 +9,7 @@ import { registerAgent } from '@baton/testing/registered-agent';
 import { type RunningBaton, sharedBaton } from '@baton/testing/running-baton';
 import { Runners, type Running, say, sayText } from './testing/runners.ts';
 
-// Tests the selection of tasks by a runner, the number of attempts, and the results of its command's reports.
+// Tests how a runner selects tasks, how many attempts it makes, and what its command's reports cause.
 
 let baton: RunningBaton;
 let runners: Runners;

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { Task } from '@baton/sdk';
 
-/** Fewer than the 500 tasks that the SDK selects from, so that they include one that is not excluded. */
+/** Fewer than the 500 tasks that the SDK searches, so that these include at least one that is not excluded. */
 const cancelledTasksMax = 400;
 
 /**
- * Tasks whose run of this runner was cancelled, with a hash of their content at that time, of types without a status of
- * the category `blocked`: the service would offer these again. They are excluded until they change. Beyond 400, the
- * oldest is dropped.
+ * Tasks that the service would offer again after this runner's run was cancelled, because their type has no status of
+ * the category `blocked`. Each is stored with a hash of its content at that time, and excluded until the content
+ * changes. Beyond 400 tasks, the oldest is dropped.
  */
 export class CancelledTasks {
   readonly #saidById = new Map<string, string | undefined>();
@@ -16,12 +16,17 @@ export class CancelledTasks {
     return this.#saidById.size === 0;
   }
 
-  /** Excludes the task with any content: its end is being written, and it may be free before the response arrives. */
+  /**
+   * Excludes the task whatever its content, while the end of its run is being written: the task may become claimable
+   * before the response arrives.
+   */
   hold(id: string): void {
     this.#put(id, undefined);
   }
 
-  /** @param task as it was when its run had ended */
+  /**
+   * @param task as it is after its run has ended
+   */
   add(task: Task): void {
     this.#put(task.id, saidBy(task));
   }
@@ -46,7 +51,10 @@ export class CancelledTasks {
   }
 }
 
-/** A hash of the fields that people change but attempts don't; `version` won't do, because attempts increase it, too. */
+/**
+ * A hash of the fields that people change but attempts don't. `version` isn't suitable, because attempts increase it
+ * too.
+ */
 function saidBy(task: Task): string {
   const { title, description, status, priority, ownerId, assigneeId, workspaceId, typeId } = task;
   const { customFields, startDate, dueDate, goalId, acceptance } = task;

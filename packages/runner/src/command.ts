@@ -12,15 +12,15 @@ export interface CommandOptions {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** Written to standard input, which is then closed. */
   readonly input: string;
-  /** The id is also in the environment, which identifies a process that has left the group. */
+  /** The id is also in the command's environment, by which a process that has left the group can be identified. */
   readonly runId: string;
-  /** How long it may run without a sign of life from the runner. */
+  /** How long the command may run until the runner's next sign of life. */
   readonly leftMs: number;
   /** The file for the command's output, with both streams in the order of arrival. */
   readonly outputFile: string;
   /** Secrets, which are removed from the output. */
   readonly secrets: Secrets;
-  /** The mark at the beginning of lines for the runner. */
+  /** The prefix of lines for the runner. */
   readonly mark: string;
   /** Called with each line of standard output that may be for the runner; the next line waits for it. */
   onLine(line: MarkedLine): Promise<void>;
@@ -45,7 +45,7 @@ const outputMsMax = 5_000;
  * end of descriptor 3 is closed, or when the number of seconds that it last read there has passed without a new one.
  * Therefore no command outlives its runner, even after SIGKILL, or its lease, even after SIGSTOP of the runner. The
  * command's own processes don't outlive the run either. `sleep` inherits that SIGTERM is ignored, because the group
- * gets one first.
+ * receives a SIGTERM first.
  */
 const wrapper = `read -r go <&3 || exit 125
 ( trap '' TERM INT HUP QUIT USR1 USR2
@@ -88,10 +88,10 @@ export class Command {
     });
     let collected: Collected;
     try {
-      // Opened before the command starts: it may remove the folder of its output.
+      // The file is opened before the command starts, because the command may remove the folder.
       collected = collect(child.stdout, child.stderr, options);
     } catch (error) {
-      // The wrapper exits if it doesn't receive the start line.
+      // Without the start line, the wrapper exits.
       lifeline.destroy();
       throw error;
     }
@@ -128,7 +128,10 @@ export class Command {
     return this.#collected.fault();
   }
 
-  /** Sends SIGTERM, and SIGKILL if it has not ended after the grace period. Resolves when it has ended. */
+  /**
+   * Sends SIGTERM and, if the command has not ended after the grace period, SIGKILL. Resolves when the command has
+   * ended.
+   */
   async stop(graceMs: number): Promise<CommandEnd> {
     if (!this.#hasEnded) this.#signal('SIGTERM');
     const kill = setTimeout(() => this.kill(), graceMs);
@@ -137,12 +140,12 @@ export class Command {
     return end;
   }
 
-  /** Kills it and all its processes at once. */
+  /** Kills the command and all its processes at once. */
   kill(): void {
     if (!this.#hasEnded) this.#killAll();
   }
 
-  /** Lets it run for this long without another sign of life from the runner. */
+  /** Lets the command run for this long without another sign of life from the runner. */
   prolong(leftMs: number): void {
     if (!this.#hasEnded) this.#lifeline.write(`${secondsOf(leftMs)}\n`);
   }
@@ -156,7 +159,7 @@ export class Command {
     try {
       process.kill(-this.#pid, signal);
     } catch {
-      // The group has ended.
+      // The group no longer exists.
     }
   }
 }
@@ -195,7 +198,7 @@ function collect(
     for await (const chunk of stderr as AsyncIterable<Buffer>) file.keep(hidden.take(chunk));
     file.keep(hidden.end());
   };
-  // A destroyed stream, for example by `stop`, ends its reader with an error.
+  // A destroyed stream, for example after `stop`, ends its reader with an error.
   const both = Promise.allSettled([readOutput(), readErrors()]);
   return {
     done: both.then(() => file.close()),
@@ -239,7 +242,10 @@ class OutputFile {
     closeSync(this.#file);
   }
 
-  /** The file system may write only a part, and report the reason with the next one. */
+  /**
+   * Writes repeatedly, because the file system may write only a part of the data and report the reason only at the next
+   * write.
+   */
   #write(chunk: Buffer): void {
     for (let rest = chunk; rest.length > 0; ) rest = rest.subarray(writeSync(this.#file, rest));
   }

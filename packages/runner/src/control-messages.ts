@@ -3,7 +3,7 @@ import type { BatonClient, ControlMessage, Lease } from '@baton/sdk';
 const messagesMax = 100;
 
 /**
- * Acknowledges the messages to a run whose command was stopped: requests to cancel are done, others failed.
+ * Acknowledges the messages to a run whose command was stopped: requests to cancel as done, others as failed.
  * @throws BatonError when the service rejects it
  */
 export async function acknowledgeMessages(baton: BatonClient, lease: Lease): Promise<void> {

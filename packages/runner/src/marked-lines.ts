@@ -5,7 +5,7 @@ export interface MarkedLine {
   readonly text: string;
   /** Whether the line begins with the mark. */
   readonly isAtStart: boolean;
-  /** Whether it exceeds the maximum length of a line for the runner; `text` is empty then. */
+  /** Whether the line exceeds the maximum length of a line for the runner; `text` is empty then. */
   readonly isTooLong: boolean;
 }
 
@@ -13,14 +13,14 @@ const fixedStart = Buffer.from(`${fixedMark} `);
 const lineEnd = 10;
 
 /**
- * Finds the marked lines in the parts of one stream. A random mark also counts after other text: otherwise, a command
- * that prints text of other authors without a line end could lose its next approval request. The fixed mark, which is
- * publicly known, counts only at the beginning of a line.
+ * Finds the marked lines in the parts of one stream. A random mark counts even in the middle of a line: otherwise, a
+ * command that prints text by other authors without a line end could lose its next approval request. The fixed mark,
+ * which is publicly known, counts only at the beginning of a line.
  */
 export class MarkedLines {
   readonly #start: Buffer;
   #rest: Buffer = Buffer.alloc(0);
-  /** Whether the beginning of the rest's line is missing because it was too long to buffer. */
+  /** Whether the beginning of the line in `#rest` is missing because the line was too long to buffer. */
   #isCut = false;
   /** Whether a marked line was truncated after its mark. */
   #isTooLong = false;
@@ -41,12 +41,12 @@ export class MarkedLines {
     if (this.#rest.length > lineBytesMax) this.#cut();
   }
 
-  /** The last line, which may lack its end. */
+  /** Returns the last line even if it has no line end. */
   *end(): Generator<MarkedLine> {
     yield* this.#in(this.#rest);
   }
 
-  /** Other lines are not decoded: a command may print millions of them. */
+  /** Lines without a mark are not decoded, because a command may print millions of them. */
   *#in(line: Buffer): Generator<MarkedLine> {
     const start = this.#startIn(line);
     if (this.#isTooLong || this.#isOwnAndTooLong(line, start))
@@ -56,7 +56,7 @@ export class MarkedLines {
     yield { text, isAtStart: start === 0 && !this.#isCut, isTooLong: false };
   }
 
-  /** A text that begins with the fixed mark is output, unless that is this command's mark. */
+  /** Whether a line with this command's mark is too long. A line with another mark is output. */
   #isOwnAndTooLong(line: Buffer, start: number): boolean {
     return (
       start >= 0 &&
@@ -72,7 +72,7 @@ export class MarkedLines {
     return line.subarray(0, fixedStart.length).equals(fixedStart) ? 0 : -1;
   }
 
-  /** Buffers text that begins with the mark, or that may be the beginning of a mark. */
+  /** Buffers text that begins with the mark, or whose end may be the beginning of a mark. */
   #cut(): void {
     const start = this.#startIn(this.#rest);
     const isShort = start > 0 && this.#rest.length - start <= lineBytesMax;

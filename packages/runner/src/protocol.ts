@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { parseStorable, type StorableJson } from './storable.ts';
 
-/** A request of a command, as a line on standard output (docs/runner.md). */
+/** A request from a command, as a line on standard output (docs/runner.md). */
 export type Ask =
   | { readonly do: 'checkpoint'; readonly kind: string; readonly data: Record<string, unknown> }
   | { readonly do: 'comment'; readonly body: string }
@@ -14,30 +14,31 @@ export type Ask =
   | { readonly do: 'output'; readonly data: Record<string, unknown> }
   | { readonly do: 'retry_after'; readonly seconds: number };
 
-/** A parsed line, and the changes that were necessary to store it. */
+/** A parsed line, and the changes without which it couldn't be stored. */
 export interface ParsedRequest {
   readonly ask: Ask;
   readonly changes: readonly string[];
 }
 
 /**
- * The mark of every command that `--fixed-mark` starts. Text of other authors that such a command prints may contain
- * it.
+ * The mark of every command that `--fixed-mark` starts. Other authors' text that such a command prints may contain this
+ * mark.
  */
 export const fixedMark = '::baton::';
 
 /**
- * @returns the mark of one command: a line that begins with it and a space is for the runner, every other one is output
+ * @returns the mark of one command: a line that begins with the mark and a space is for the runner, all others
+ * are output
  */
 export function createMark(): string {
   return `::baton-${randomBytes(16).toString('hex')}::`;
 }
 
-/** Longer lines are always output. The longest document of a checkpoint fits. */
+/** Longer lines are always output. The longest document of a checkpoint fits into this limit. */
 export const lineBytesMax = 262_144;
 
 const textMax = 10_000;
-/** A week, the service's bound. */
+/** A week, the maximum that the service accepts. */
 const retryAfterSecondsMax = 604_800;
 
 /**

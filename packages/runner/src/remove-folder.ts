@@ -2,8 +2,9 @@ import { chmodSync, lstatSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 /**
- * Removes a folder with its content, including read-only folders: package managers make their caches read-only.
- * @returns the error code, such as EACCES; undefined if it was removed
+ * Removes a folder with its content, even if it contains read-only folders: package managers make their caches
+ * read-only.
+ * @returns the error code, such as EACCES; undefined if the folder was removed
  */
 export function removeFolder(path: string): string | undefined {
   try {

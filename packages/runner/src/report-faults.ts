@@ -2,7 +2,7 @@ import { BatonError } from '@baton/sdk';
 import type { Ask } from './protocol.ts';
 import { faultOfDocument, UnstorableError } from './storable.ts';
 
-/** Statuses of errors about a report's content; the work itself may be fine. */
+/** Statuses of errors that concern a report's content; the work itself may be fine. */
 const contentStatuses = [400, 413, 422];
 
 /** @throws UnstorableError */

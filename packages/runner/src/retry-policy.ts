@@ -2,7 +2,7 @@ import { type BatonClient, BatonError, type Task } from '@baton/sdk';
 
 /** The part of a task type's retry policy that a runner applies. */
 export interface RetryPolicy {
-  /** Whether the service ends the attempts: after a number of them, or for certain reasons. */
+  /** Whether the service ends the attempts, after a number of them or for certain reasons. */
   readonly limitsAttempts: boolean;
   /** The minimum delay after an attempt, in seconds; attempts count from 1. */
   pauseSeconds(attempt: number): number;
@@ -11,7 +11,7 @@ export interface RetryPolicy {
 const firstPauseSeconds = 60;
 const pauseSecondsMax = 3_600;
 
-/** The policy for a type that was published before types had one: the defaults for new types. */
+/** The policy for a type that was published before types had a retry policy: the defaults of new types. */
 const ofOldType: RetryPolicy = {
   limitsAttempts: false,
   pauseSeconds: (attempt) => Math.min(firstPauseSeconds * 2 ** Math.min(attempt - 1, 10), pauseSecondsMax),

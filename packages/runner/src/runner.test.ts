@@ -43,7 +43,7 @@ const bodies = (task: Task) => runners.bodies(task);
 async function eventually<Value>(
   what: string,
   look: () => Promise<Value | undefined> | Value | undefined,
-  // Five parallel commands took over 20 s on two cores that also ran other test files.
+  // Long enough: five parallel commands took over 20 s on two cores that also ran other test files.
   msMax = 90_000,
 ) {
   const deadline = performance.now() + msMax;
@@ -56,7 +56,10 @@ async function eventually<Value>(
 }
 
 const textOf = (path: string) => (existsSync(path) ? readFileSync(path, 'utf8') : undefined);
-/** Written by a command, with a rename: a reader could otherwise find an empty file, which is the number 0. */
+/**
+ * A command writes this file and then renames it. Otherwise, a reader could find an empty file, which reads as the
+ * number 0.
+ */
 const signsOfLife =
   'while :; do date +%s%N > "$PLACE/next"; mv "$PLACE/next" "$PLACE/alive"; sleep 0.1; done';
 const lastSignMs = ({ place }: { place: string }) => Number(textOf(join(place, 'alive'))) / 1e6;
@@ -75,14 +78,15 @@ async function prolonged(task: Task): Promise<void> {
   await eventually('a heartbeat', async () => (await endOf()) > first || undefined);
 }
 
-// Most of them wait for a lease, a grace period or the start of a program. The longest ones are first.
+// Most of these tests wait for a lease, a grace period or the start of a program, so they run in parallel, the longest
+// ones first.
 describe('the runner', { concurrency: 8 }, () => {
   test('a command ends before its lease may have expired, when the runner itself is stopped', async () => {
     const { agent, tasks } = await agentWith('Stopped runner');
     const runner = run(agent, `trap "" TERM; ${signsOfLife}`, '--once', '--lease-seconds', '10');
     const alive = () => textOf(join(runner.place, 'alive'));
     await eventually('the begin', alive);
-    // Waits past the first lease in the long test: the command continues only because the runner extends its lease.
+    // The long test waits past the first lease: the command can continue only because the runner extends its lease.
     if (isLongProof) await sleep(11_000);
     else await prolonged(tasks[0] as Task);
     const pastFirstMs = Date.now();
@@ -112,11 +116,11 @@ describe('the runner', { concurrency: 8 }, () => {
     const alive = () => textOf(join(runner.place, 'alive'));
     await eventually('the begin', alive);
     const task = tasks[0] as Task;
-    // After the first heartbeat: the command continues because its lease was extended.
+    // Waits for the first heartbeat, because the command continues only if its lease was extended.
     await prolonged(task);
     between.isSilent = true;
     const stoppedAtMs = Date.now();
-    // Waits longer than the lease in the long test: by then a successor could start.
+    // The long test waits longer than the lease, after which a successor could start.
     if (isLongProof) await sleep(11_000);
     else await noSign(runner, 3_000);
     const livedMs = lastSignMs(runner) - stoppedAtMs;
@@ -182,7 +186,7 @@ describe('the runner', { concurrency: 8 }, () => {
     assert.match(environment, new RegExp(`^BATON_TASK=${task.publicId}$`, 'm'));
     assert.match(environment, /^BATON_FENCING_TOKEN=\d+$/m);
     assert.match(environment, /^BATON_TASK_TITLE=Say hello$/m);
-    // The command is not the runner, so it gets no credential.
+    // The command must not get the runner's credential.
     assert.doesNotMatch(environment, /-case-setting/);
     assert.doesNotMatch(environment, /TOKEN=(?!\d+$)/m);
     assert.equal(readFileSync(join(runner.place, 'count'), 'utf8').trim(), '0');
@@ -327,7 +331,7 @@ describe('the runner', { concurrency: 8 }, () => {
     });
     runner.child.kill('SIGKILL');
     await runner.ended;
-    // Without the kill it would run as long as its lease, which is longer than this timeout.
+    // Without the kill, the command would run as long as its lease, which is longer than this timeout.
     await noSign(runner);
     const next = again(agent, runner.place, exec, '--once');
     assert.equal(await next.ended, 0, next.output());
@@ -408,7 +412,7 @@ describe('the runner', { concurrency: 8 }, () => {
     runner.child.kill('SIGTERM');
     assert.equal(await runner.ended, 0, runner.output());
     assert.equal((await lastRun(task))?.status, 'cancelled');
-    // It isn't a failure: the task is available at once.
+    // The run didn't fail, so the task is available at once.
     const { status, availableAt } = await baton.admin.tasks.get(task.id);
     assert.deepEqual([status, availableAt], ['todo', null]);
   });
@@ -502,7 +506,7 @@ describe('the runner', { concurrency: 8 }, () => {
     const prints = [
       "printf '::baton:: open'",
       "head -c 600000 /dev/zero | tr '\\0' x",
-      // A shell trace repeats each command.
+      // A shell trace prints each command, and thereby its marked lines, in addition.
       'exec 2>&1; set -x',
     ];
     const asks = [say({ do: 'comment', body: 'Heard' }), say({ do: 'output', data: { n: 1 } })].join('; ');
@@ -626,7 +630,7 @@ describe('the runner', { concurrency: 8 }, () => {
       },
     );
     assert.match(stderr, /its output is not completely stored: EFBIG/);
-    // The 200 secrets are the runner's token, the key's two formats, and lines of the keys.
+    // The 200 secrets that are searched are the runner's token, the key in two formats, and lines of the keys.
     assert.match(stderr, /53 lines of secrets are not searched in its output/);
     const { status, output } = (await lastRun(tasks[0] as Task)) ?? {};
     assert.deepEqual([status, output], ['succeeded', { heard: true }]);
@@ -666,7 +670,7 @@ describe('the runner', { concurrency: 8 }, () => {
     writeFileSync('a/b/kept', '');
     chmodSync('a/b', 0o500);
     console.log(removeFolder('a') ?? 'removed', existsSync('a'));`;
-    // Root has access to everything.
+    // Root could remove everything, so the test runs as another user.
     const isRoot = process.getuid?.() === 0;
     const someone = isRoot ? { uid: 65_534, gid: 65_534 } : {};
     if (isRoot) for (const path of [folder, place]) chownSync(path, 65_534, 65_534);

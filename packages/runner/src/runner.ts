@@ -43,8 +43,8 @@ export async function runRunner(
       1,
     );
   try {
-    // The commands of a killed runner ended with it (see Command). Processes that had left their groups are killed now,
-    // and their folders are removed.
+    // A killed runner's commands ended with it (see Command), but processes that had left their groups may still run:
+    // they are killed now, and their folders are removed.
     const runs = join(settings.folder, 'runs');
     const killed = killStrays(existsSync(runs) ? readdirSync(runs) : []);
     if (killed > 0) say(`Killed the remaining processes of an earlier runner: ${killed} processes.`);
@@ -104,7 +104,7 @@ async function work(
       else
         for await (const lease of harness.work(options)) {
           await handle(lease);
-          // A task that an earlier runner held precedes the requested one, after which the loop ends.
+          // A task that an earlier runner held comes before the requested one. The loop ends after the requested task.
           if (settings.task === undefined) break;
         }
       if (settings.isOnce) break;
@@ -149,8 +149,8 @@ async function doTask(lease: Lease, place: Place): Promise<TaskEnd> {
     place.say(`${publicId} ${end} after ${((performance.now() - began) / 1000).toFixed(1)} s`);
     return end;
   } catch (error) {
-    // One task that can't be done must not end the others. It fails, which gives it the service's delay: if released,
-    // it would be the first to be offered again.
+    // A task that can't be done must not stop the others. It fails rather than being released, so that the service
+    // delays it: a released task would be the first to be offered again.
     const { message } = error as Error;
     place.say(`${publicId} could not be done: ${message}`);
     const code = error instanceof BatonError ? error.code : 'runner_error';
@@ -168,7 +168,10 @@ function whyNotTaken(error: unknown, task: string): unknown {
   return new SettingsError(`${task} can't be taken: ${error.code}: ${error.message.replace(/\.$/, '')}.`, 1);
 }
 
-/** Without excluded tasks, the service selects the task, in one call and without collisions with rivals. */
+/**
+ * Selects tasks here only if some are excluded. Otherwise the service selects the task, in one call and without
+ * collisions with rivals.
+ */
 function choiceOf(
   { types, labels }: RunnerSettings,
   cancelledTasks: CancelledTasks,

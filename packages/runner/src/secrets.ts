@@ -4,19 +4,22 @@ const secretName =
 
 /** Shorter values could be ordinary words in the output. */
 const secretCharactersMin = 8;
-/** A longer line of a value is searched in pieces: at most this much of the output is held back for its next part. */
+/**
+ * A longer line of a value is searched in pieces, so at most this much of the output is held back until its next part
+ * arrives.
+ */
 const pieceCharactersMax = 4096;
-/** The whole output is searched for each secret: the stored 10 MiB are read at most 200 times. */
+/** The whole output is searched for each secret, so the stored 10 MiB are read at most 200 times. */
 export const secretsMax = 200;
 const renewedMax = 3;
 const instead = '***';
 
 /** Secrets that the output of a command must not contain: the given tokens, and variables with the name of a secret. */
 export class Secrets {
-  /** The number of secrets that are not searched, because there are more than 200. */
+  /** The number of secrets that are not searched, because more than 200 were given. */
   readonly leftOut: number;
   readonly #texts: readonly string[];
-  /** How many renewed tokens are searched for, the newest ones; older ones have expired. */
+  /** The renewed tokens that are searched for: only the newest ones, because older ones have expired. */
   #renewed: readonly string[] = [];
   #buffers: readonly Buffer[];
 
@@ -25,11 +28,11 @@ export class Secrets {
     const values = named.map(([, value = '']) => value.trim());
     const ofOneLine = values.filter((value) => !value.includes('\n'));
     const ofSeveral = values.filter((value) => value.includes('\n'));
-    // Tokens and passwords are short: they take precedence over the lines of certificates and keys.
+    // Tokens and passwords take precedence over the lines of certificates and keys, because they are short.
     const pieces = [...tokens, ...ofOneLine, ...ofSeveral].flatMap(piecesOf);
     const texts = [...new Set(pieces.flatMap((piece) => [piece, asInJson(piece)]))];
     this.leftOut = Math.max(0, texts.length - secretsMax);
-    // Longer ones are first, because one may be a prefix of another.
+    // The longer ones come first, because a shorter one may be their prefix.
     this.#texts = texts.slice(0, secretsMax).sort((a, b) => b.length - a.length);
     this.#buffers = this.#texts.map((text) => Buffer.from(text));
   }
@@ -42,7 +45,7 @@ export class Secrets {
     );
   }
 
-  /** Replaces secrets in the parts of one stream: a secret may begin in one part and end in the next. */
+  /** Replaces secrets in the parts of one stream; a secret may begin in one part and end in the next. */
   stream(): HiddenStream {
     return new HiddenStream(() => this.#buffers);
   }
@@ -54,7 +57,10 @@ export class Secrets {
   }
 }
 
-/** Replaces secrets in the parts of a stream; holds back a possible beginning of one. */
+/**
+ * Replaces secrets in the parts of a stream. If a part ends with what may be the beginning of a secret, that end is
+ * held back.
+ */
 export class HiddenStream {
   readonly #secretsNow: () => readonly Buffer[];
   #waiting: Buffer = Buffer.alloc(0);
@@ -79,14 +85,16 @@ export class HiddenStream {
   }
 }
 
-/** @returns the text up to the last secret, with `***` in place of each, and the rest */
+/**
+ * @returns the text up to the end of the last secret, with `***` in place of each secret, and the rest
+ */
 function hide(all: Buffer, secrets: readonly Buffer[]): { hidden: Buffer[]; rest: Buffer } {
   const hidden: Buffer[] = [];
   const next = secrets.map((secret) => all.indexOf(secret));
   for (let from = 0; ; ) {
     let first = -1;
     for (const [index, secret] of secrets.entries()) {
-      // Each secret is searched again only after its last match, so a part is read once per secret.
+      // A secret is searched again only when its last match has been passed, so a part is read once per secret.
       if (next[index] !== -1 && Number(next[index]) < from) next[index] = all.indexOf(secret, from);
       const at = Number(next[index]);
       if (at !== -1 && (first === -1 || at < Number(next[first]))) first = index;

@@ -12,18 +12,18 @@ import {
 export interface RunnerSettings extends Access {
   /** The argument of `sh -c` for each task. */
   readonly exec: string;
-  /** The folder of the runner's session and of each run. */
+  /** The folder that contains the runner's session and a folder for each run. */
   readonly folder: string;
   readonly name: string;
   /** The maximum number of concurrent tasks. */
   readonly parallel: number;
-  /** Whether it ends after one task, or if none is available. */
+  /** Whether the runner ends after one task, or if none is available. */
   readonly isOnce: boolean;
-  /** The single task that it works on, by its id or public id; `isOnce` is true then. */
+  /** The single task that the runner works on, by its id or public id; `isOnce` is true then. */
   readonly task: string | undefined;
-  /** Whether it takes only tasks that are assigned to it. */
+  /** Whether the runner takes only tasks that are assigned to it. */
   readonly isMineOnly: boolean;
-  /** The workspace whose tasks it takes, by id or slug, including its descendants; undefined for any. */
+  /** The workspace whose tasks the runner takes, by id or slug, including its descendants; undefined for any. */
   readonly workspace: string | undefined;
   /** The keys of the accepted task types; empty for any. */
   readonly types: readonly string[];
@@ -42,7 +42,7 @@ export interface RunnerSettings extends Access {
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-/** The current folder and the checkout. */
+/** The folders that are searched for a Baton: the current one and the checkout. */
 const folders = ['.', dirname(dirname(dirname(import.meta.dirname)))];
 
 export const usage = `Usage: baton agent run --exec COMMAND [options]

@@ -2,14 +2,14 @@
 const documentBytesMax = 65_536;
 const levelsMax = 20;
 const valuesMax = 5_000;
-/** The limit of a whole line: lines below it are parsed, so that the message can name the report that is too deep. */
+/** The limit for a whole line. Lines below it are parsed, so that the message can name the report that is too deep. */
 const lineLevelsMax = 1_000;
 
 const replacement = '\uFFFD';
 
 export interface StorableJson {
   readonly value: unknown;
-  /** The changes, for people. */
+  /** The changes, in words for people. */
   readonly changes: readonly string[];
 }
 
@@ -19,9 +19,9 @@ export class UnstorableError extends Error {
 }
 
 /**
- * Parses a JSON text into a document that the service can store: PostgreSQL stores neither NUL nor half of a surrogate
- * pair, and readers of JSON round integers beyond 2^53 and numbers beyond a double. NUL and halves become U+FFFD, such
- * numbers strings.
+ * Parses a JSON text into a document that the service can store: PostgreSQL stores neither NUL nor half of a
+ * surrogate pair, and readers of JSON round integers beyond 2^53 and numbers beyond a double. NUL and such halves
+ * become U+FFFD, and such numbers become strings.
  * @throws SyntaxError for invalid JSON; UnstorableError if it is nested too deeply
  */
 export function parseStorable(json: string): StorableJson {
@@ -32,7 +32,7 @@ export function parseStorable(json: string): StorableJson {
     return stored;
   };
   const storable = store(json);
-  // `JSON.parse` with a reviver recurses.
+  // Checked first, because `JSON.parse` with a reviver recurses and could overflow the stack.
   if (levelsOf(JSON.parse(storable)) > lineLevelsMax) throw new UnstorableError(tooDeep);
   const value: unknown = JSON.parse(storable, (_key, item: unknown, context?: { source?: string }) => {
     if (typeof item === 'string') return store(item);
@@ -56,7 +56,7 @@ export function faultOfDocument(document: Record<string, unknown>): string | und
 
 const tooDeep = `it is nested more than ${levelsMax} levels deep`;
 
-/** Every integer beyond 2^53 counts: its JSON form need not be its exact value. */
+/** Every integer beyond 2^53 counts as rounded, because its JSON form may differ from its exact value. */
 function isRounded(number: number): boolean {
   return !Number.isFinite(number) || (Number.isInteger(number) && !Number.isSafeInteger(number));
 }

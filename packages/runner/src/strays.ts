@@ -1,10 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
-/** A process may start another one before it is killed. */
+/** Searched several times, because a process may start another one before it is killed. */
 const passesMax = 5;
 
 /**
- * Kills processes that belong to these runs, also outside of their groups: a process leaves its group by `setsid`, but
+ * Kills processes that belong to these runs, even outside their groups: a process leaves its group by `setsid`, but
  * keeps its environment. Searches this user's processes, on Linux only. A process that has changed its environment is
  * not found.
  * @returns the number of killed processes

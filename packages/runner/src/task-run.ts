@@ -50,7 +50,7 @@ const retryCode = 75;
 const watchEveryMs = 500;
 /** How often the runner checks for a request to cancel the run. */
 const cancelEveryMs = 2_000;
-/** The time between a command's SIGKILL and the end of the lease. */
+/** How long before the end of the lease a command is sent SIGKILL. */
 const marginMs = 1_000;
 export const failureCharactersMax = 2_000;
 /** The maximum number of lines for the runner from one command, each of which is a write to the service. */
@@ -58,11 +58,11 @@ const asksMax = 10_000;
 /** The maximum number of notes about reports on the task. */
 const notesShownMax = 20;
 const commentCharactersMax = 10_000;
-/** Error codes after which a retry would fail again. */
+/** HTTP statuses after which a retry would fail again. */
 const finalStatuses = [400, 403, 404, 413, 422];
 /**
- * Variables of Baton's own programs: they may hold secrets, which the command must not get. By those of GitHub, it could
- * request the identity of the job.
+ * Variables of Baton's own programs: they may hold secrets, which the command must not get. With GitHub's variables, it
+ * could request the identity of the job.
  */
 const ownVariables = /^(BATON|IAM|CP)_|^ACTIONS_ID_TOKEN_REQUEST_/;
 
@@ -79,7 +79,7 @@ export class TaskRun {
   readonly #notes: string[] = [];
   #retryAfterSeconds: number | undefined;
   #asks = 0;
-  /** Random per command, so that text of other authors in the output can't contain it. */
+  /** Random per command, so that text by other authors in the output can't contain it. */
   readonly #mark: string;
   #hasWarned = false;
   #secrets = new Secrets([], {});
@@ -115,7 +115,8 @@ export class TaskRun {
     const context = await this.#lease.context();
     if (context.run.cancelRequestedAt !== null) return this.#cancel();
     const work = join(this.#folder, 'work');
-    // A run of an earlier runner continues from its checkpoints, not from files that its command left incomplete.
+    // A run that an earlier runner began continues from its checkpoints, not from files that its command left
+    // incomplete.
     this.#clear();
     mkdirSync(work, { recursive: true, mode: 0o700 });
     const { settings } = this.#place;
@@ -183,7 +184,7 @@ export class TaskRun {
     const { settings, stopping } = this.#place;
     const graceMs = settings.graceSeconds * 1000;
     const ownMs = (settings.minutesMax ?? Number.POSITIVE_INFINITY) * 60_000;
-    // The grace period must fit into the rest of the lease; a short lease leaves half of it.
+    // The grace period must fit into the rest of the lease; if the lease is short, half of it remains for the work.
     const leaseGraceMs = Math.min(graceMs, (settings.leaseSeconds * 1000) / 2 - marginMs);
     const began = performance.now();
     let askedAt = began;
@@ -193,9 +194,9 @@ export class TaskRun {
     });
     const { signal } = this.#lease;
     const kill = () => command.kill();
-    // The task may have another holder already.
+    // The command is killed at once, because the task may already have another holder.
     signal.addEventListener('abort', kill, { once: true });
-    // Runs during the grace period too, which may be longer than the lease and extends it.
+    // The lease is extended during the grace period too, which may be longer than the lease.
     const prolonging = this.#prolong(command);
     try {
       while (ended === undefined) {
@@ -241,8 +242,8 @@ export class TaskRun {
   }
 
   /**
-   * Executes one line. Values that can't be stored are changed or omitted, which is reported on the task. A line that
-   * can't be parsed fails the run at its end.
+   * Executes one line. Values that can't be stored are changed or omitted, and the task gets a note about it. A line
+   * that can't be parsed fails the run when the run ends.
    */
   async #hear(line: MarkedLine, command: Command): Promise<void> {
     if (this.#stop !== undefined || this.#fault !== undefined) return;
@@ -284,13 +285,16 @@ export class TaskRun {
     try {
       return parseRequest(this.#secrets.hidden(text), this.#mark);
     } catch (error) {
-      // For example, `sh -x` repeats a command with its mark.
+      // Text before the mark means that it may be an echo: for example, `sh -x` repeats a command with its mark.
       if (error instanceof TypeError && !isAtStart) return undefined;
       throw error;
     }
   }
 
-  /** Otherwise, an approval request of a command for an older runner would be lost without notice. */
+  /**
+   * Warns of a line with the fixed mark: otherwise, an approval request from a command written for an older runner
+   * would be lost without notice.
+   */
   #warnOfFixedMark({ text }: MarkedLine): void {
     if (this.#hasWarned || !text.startsWith(`${fixedMark} `)) return;
     this.#hasWarned = true;
@@ -320,14 +324,14 @@ export class TaskRun {
       case 'ask_approval':
         this.#question = ask;
         this.#stop = 'approval requested';
-        // Not awaited: the end of the command waits for this line.
+        // Not awaited, because the command can't end before this line has been processed.
         void command.stop(this.#place.settings.graceSeconds * 1000);
     }
   }
 
   /**
-   * Writes the end. If the service rejects it permanently, the run fails: a released task would be offered again at
-   * once.
+   * Writes the end of the run. If the service rejects it permanently, the run fails instead: a released task would be
+   * offered again at once.
    */
   async #conclude(end: CommandEnd): Promise<TaskEnd> {
     if (!this.#lease.isLive()) return 'lost';
@@ -337,7 +341,7 @@ export class TaskRun {
       return await this.#writeEnd(end);
     } catch (error) {
       if (!(error instanceof BatonError) || !finalStatuses.includes(error.status)) throw error;
-      // The message may be the reason for the rejection.
+      // The output may be the reason for the rejection.
       this.#output = undefined;
       return this.#fail(`end_refused: its end was rejected: ${error.code}: ${error.message}`);
     }
@@ -370,29 +374,30 @@ export class TaskRun {
   }
 
   /**
-   * The run was stopped on request: the task is blocked until its status is changed, if its type has such a status.
+   * Ends a run that was stopped on request. If the task's type has a blocked status, the task is blocked until its
+   * status is changed.
    */
   async #cancel(): Promise<TaskEnd> {
     const { baton, cancelledTasks } = this.#place;
     const { id } = this.#lease.task;
     await acknowledgeMessages(baton, this.#lease);
     const isBlocked = await this.#block('Stopped on request.');
-    // Held even while the end of the run is being written: the task may become claimable before the response arrives.
+    // Excluded before the end of the run is written, because the task may become claimable before the response arrives.
     if (!isBlocked) cancelledTasks.hold(id);
     try {
       await this.#lease.cancel('stopped on request');
       if (!isBlocked) cancelledTasks.add(await baton.tasks.get(id));
     } catch (error) {
       cancelledTasks.forget(id);
-      // The end of the run is stored: a failed read only costs one more attempt.
+      // If the end of the run has been stored, a failed read only costs one more attempt.
       if (this.#lease.isLive() || error instanceof LeaseLostError) throw error;
     }
     return 'cancelled';
   }
 
   /**
-   * If its type limits the attempts, the service blocks the task. A task of another type is blocked at once, because a
-   * command could otherwise fail, and cost money, forever.
+   * Fails the run. If the task's type limits the attempts, the service blocks the task. A task of another type is
+   * blocked at once, because a command could otherwise fail, and cost money, forever.
    * @param reason a code, a colon and a sentence, such as `exit_3: the command ended with code 3`
    */
   async #fail(reason: string): Promise<TaskEnd> {
@@ -409,11 +414,14 @@ export class TaskRun {
     return 'released';
   }
 
-  /** The service doesn't offer the task again before its delay ends, so that it doesn't block other tasks. */
+  /**
+   * The run fails with a delay, during which the service doesn't offer the task again, so that it doesn't block other
+   * tasks.
+   */
   async #endAsFailed(reason: string, { pauseSeconds }: RetryPolicy): Promise<void> {
     const asked = this.#retryAfterSeconds ?? 0;
     const retryAfterSeconds = Math.max(asked, pauseSeconds(this.#lease.run.attempt));
-    // An older Baton without such delays rejects the field.
+    // Omitted if 0, because an older Baton without such delays rejects the field.
     const pause = retryAfterSeconds > 0 ? { retryAfterSeconds } : {};
     await this.#lease.fail(reason.slice(0, failureCharactersMax), this.#output, pause);
   }
@@ -436,13 +444,13 @@ export class TaskRun {
       await this.#comment(comment + isBlocked);
       return blocked !== undefined;
     } catch (error) {
-      // A runner without the permission must not change the task.
+      // A runner that may not change the task leaves it unchanged.
       if (!(error instanceof BatonError) || error instanceof LeaseLostError) throw error;
       return false;
     }
   }
 
-  /** If the comment is refused, the run's end reason contains the same text. */
+  /** Adds a comment; if the service refuses it, the run's end reason contains the same text. */
   async #comment(body: string): Promise<void> {
     try {
       await this.#lease.comment({ body });
@@ -485,7 +493,7 @@ function ownSecretsOf({ token, environment }: RunnerSettings): string[] {
 }
 
 function withoutOwn(environment: RunnerSettings['environment']): RunnerSettings['environment'] {
-  // Compared in capitals, as they are read: a dotless i also becomes an I.
+  // Compared in upper case, as the settings are read: a dotless i also becomes an I.
   return Object.fromEntries(
     Object.entries(environment).filter(([name]) => !ownVariables.test(name.toUpperCase())),
   );

@@ -1,12 +1,13 @@
 import { renameSync, writeFileSync } from 'node:fs';
 
 /**
- * An access token is used for 80 % of its 300 seconds, so a token from this file is valid for at least another 30 s.
+ * An access token is used for 80 % of its 300 seconds. Renewed this often, a token in the file is valid for at least
+ * another 30 s.
  */
 const renewEveryMs = 30_000;
 
 /**
- * Keeps a valid access token in a file that only its owner may read, for a command that runs longer than a token's
+ * Keeps a valid access token in a file that only its owner may read, for commands that run longer than a token's
  * lifetime.
  */
 export class TokenFile {
@@ -32,7 +33,7 @@ export class TokenFile {
   async start(): Promise<string> {
     await this.#write();
     this.#timer = setInterval(() => {
-      // Retried while the service is unavailable; the file keeps its token.
+      // If the service is unavailable, the next interval retries; until then the file keeps its token.
       this.#write().catch(() => undefined);
     }, renewEveryMs);
     return this.#token;
@@ -46,7 +47,7 @@ export class TokenFile {
     const token = await this.#get();
     if (token === this.#token) return;
     this.#onRenewed(token);
-    // A rename, so that a command never reads a partial token.
+    // The file is replaced by a rename, so that a command never reads a partial token.
     writeFileSync(`${this.#path}.new`, token, { mode: 0o600 });
     renameSync(`${this.#path}.new`, this.#path);
     this.#token = token;

@@ -6,7 +6,7 @@ const workspacesMax = 10_000;
 const idsShownMax = 10;
 
 /**
- * Resolves the workspace of `--workspace` to its id. Workspaces below different ones may have the same slug.
+ * Resolves the workspace of `--workspace` to its id. Workspaces with different parents may have the same slug.
  * @throws SettingsError if no workspace or several have the slug; BatonError
  */
 export async function findWorkspaceId(baton: BatonClient, ref: string): Promise<string> {

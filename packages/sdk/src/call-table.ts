@@ -21,9 +21,9 @@ export interface Operation {
 }
 
 /**
- * The operations of a table, by group and name. The flags of a row: b has a body, f it is a form, s it is SCIM's JSON,
- * r it is raw bytes, q has a query, k takes an idempotency key, p returns a page, R returns raw bytes; t is sent with
- * an access token, a with the admin secret, v with a provisioning token.
+ * The operations of a table, by group and name. The flags of a row: b has a body, f the body is a form, s it is SCIM's
+ * JSON, r it is raw bytes, q has a query, k takes an idempotency key, p returns a page, R returns raw bytes, t is sent
+ * with an access token, a with the admin secret, v with a provisioning token.
  */
 export function readTable(table: string): Map<string, Map<string, Operation>> {
   const groups = new Map<string, Map<string, Operation>>();

@@ -3,8 +3,8 @@ export interface CallOptions {
   /** Aborts the call, even between two attempts. */
   readonly signal?: AbortSignal;
   /**
-   * The key under which the service executes the call once. By default, the client generates one before the first
-   * attempt.
+   * The key under which the service executes the call only once. By default, the client generates a key before the
+   * first attempt.
    */
   readonly idempotencyKey?: string;
   /**

@@ -254,7 +254,7 @@ test('a query in the path of a request and one beside it are sent as one, and th
       assert.equal(await sent(`${tasks}?q=the`), `${tasks}?q=the`);
       assert.equal(await sent(`${tasks}?q=the+end&limit=50`, {}), `${tasks}?q=the+end&limit=50`);
       assert.equal(await sent(`${tasks}?q=the`, { cursor: 'c2' }), `${tasks}?q=the&cursor=c2`);
-      // The pages after the first one, if the path has a cursor.
+      // The pages after the first one keep the path's parameters and replace its cursor.
       assert.equal(await sent(`${tasks}?cursor=c1&q=a%26b`, { cursor: 'c2' }), `${tasks}?cursor=c2&q=a%26b`);
       assert.equal(await sent(`${tasks}?label=a&label=b`, { q: 'x' }), `${tasks}?label=a&label=b&q=x`);
       assert.equal(await sent(`${tasks}?label=a&label=b`, { label: ['c'] }), `${tasks}?label=c`);
@@ -323,7 +323,7 @@ test('a redirect that a browser hides is refused, too', async () => {
 
 test('requests are made as Cloudflare Workers take them', async () => {
   const { fetch: own } = globalThis;
-  // Their fetch rejects unknown options.
+  // The fetch of Cloudflare Workers rejects unknown options.
   globalThis.fetch = async (input, init) => {
     if (init?.redirect === 'error')
       throw new TypeError('Invalid redirect value, must be one of "follow" or "manual"');
@@ -348,7 +348,7 @@ test('a certificate that is not accepted is reported, and the call is not retrie
     let calls = 0;
     const transport = async () => {
       calls += 1;
-      // The form of Node's fetch.
+      // The error has the form that Node's fetch throws.
       throw new TypeError('fetch failed', { cause: Object.assign(new Error('no'), { code }) });
     };
     const credential = { accessToken: async () => ({ accessToken: 'a', expiresIn: 60 }) };

@@ -19,17 +19,17 @@ export interface ClientOptions {
   readonly identityUrl?: string;
   /**
    * Without a credential, the token that the platform gives to this program is used (`findWorkloadCredential`). Without
-   * that, only calls that need no access token are possible.
+   * that, only calls that don't need one are possible.
    */
   readonly credential?: Credential;
   /** For identity's administration. */
   readonly adminSecret?: string;
   /**
-   * For identity's administration of the own tenant without the admin secret: returns an administration token, as
-   * `accessToken`, and its remaining lifetime. Called again when the previous one has expired or was rejected.
+   * For identity's administration of the person's own tenant without the admin secret: returns an administration token,
+   * as `accessToken`, and its remaining lifetime. Called again when the previous token has expired or was rejected.
    */
   readonly administrationToken?: () => Promise<IssuedToken>;
-  /** For a directory that provisions through SCIM. */
+  /** The token of a directory that provisions through SCIM. */
   readonly provisioningToken?: string;
   /** The audience of the access tokens; `control-plane` by default. */
   readonly audience?: string;
@@ -41,7 +41,7 @@ export interface ClientOptions {
   readonly attempts?: number;
   /** Sends the requests; fetch by default. */
   readonly transport?: Transport;
-  /** Sent with every request. */
+  /** Headers that are sent with every request. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -124,7 +124,8 @@ async function requestOf(
   path: string,
   { body, query, ...options }: RequestOptions,
 ): Promise<unknown> {
-  // Appended to `http://localhost:8080`, `@example.com` would be another host, which would receive the credential.
+  // Without this check, `@example.com` appended to `http://localhost:8080` would be a different host, which would
+  // receive the credential.
   if (!path.startsWith('/')) throw new TypeError('a path begins with a slash, as /api/v1/tasks');
   const isIdentity = path.startsWith('/iam/');
   const [ownPath, ownQuery] = splitQuery(isIdentity ? path.slice('/iam'.length) : path);
@@ -203,7 +204,7 @@ async function exchangedAssertion(
     ...(tenantId !== undefined && { tenant_id: tenantId }),
   };
   const issued = await identity.oauth2.grant(form).catch((error: unknown) => {
-    // The name of RFC 6749, by which identity's own code is sent.
+    // RFC 6749's name for the error, under which identity sends its own code.
     if (!(error instanceof BatonError) || String(error.code) !== 'invalid_grant') throw error;
     const { status, requestId } = error;
     const message = 'no workload rule accepts the token of this program';
@@ -224,7 +225,10 @@ function groupsOf(table: ReturnType<typeof readTable>, caller: Caller, service: 
   return groups;
 }
 
-/** The arguments of a method are the path's parameters, then the body or otherwise the query, then the options. */
+/**
+ * Creates the method of an operation. Its arguments are the path's parameters, then the body or otherwise the query,
+ * then the options.
+ */
 function methodOf(caller: Caller, service: Service, operation: Operation) {
   const inPath = operation.path.length - 1;
   return (...args: readonly unknown[]): Promise<unknown> => {

@@ -10,7 +10,7 @@ export type Credential =
    * called before each exchange, so that a rotated token takes effect without a restart.
    */
   | { readonly token: string | (() => string | Promise<string>) }
-  /** A service account, whose credentials are exchanged in the same way. */
+  /** A service account; its credentials are exchanged in the same way as a token. */
   | { readonly clientId: string; readonly clientSecret: string }
   /**
    * Returns a token that the platform of the program issued, such as that of a CI job, for a workload rule of identity.
@@ -32,7 +32,7 @@ const usedShare = 0.8;
 const exchangeMsMax = 60_000;
 
 /**
- * The access token for one audience: exchanged on first use and cached for 80 % of its lifetime. Concurrent calls share
+ * The access token for one audience, exchanged on first use and cached for 80 % of its lifetime. Concurrent calls share
  * one exchange.
  */
 export class AccessToken {

@@ -2,9 +2,9 @@
 const hidden = /[^\P{Cc}\t\n]|[\p{Cf}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}]/gu;
 
 /**
- * The carriage return of a line end, one joiner after a letter of a script that needs it or within an emoji, and one
- * selector after an emoji. More consecutive ones, or others elsewhere, could contain a message that only a program
- * reads.
+ * Characters that remain: the carriage return of a line end, one joiner after a letter of a script that needs it or
+ * within an emoji, and one selector after an emoji. Several in a row, or any elsewhere, could contain a message that
+ * only a program reads.
  */
 const needed = new RegExp(
   [
@@ -21,7 +21,7 @@ const needed = new RegExp(
  * Persian, Indic scripts and emoji need them.
  * @example
  * console.log(revealHidden('ACME\u202Edtl')); // ACME⟨U+202E⟩dtl
- * @param options.all reveals joiners and selectors everywhere: two texts may differ only in them
+ * @param options.all reveals joiners and selectors everywhere, because two texts may differ in nothing else
  */
 export function revealHidden(text: string, { all = false }: { readonly all?: boolean } = {}): string {
   const kept = all ? new Set<number>() : new Set(Array.from(text.matchAll(needed), ({ index }) => index));
@@ -30,7 +30,7 @@ export function revealHidden(text: string, { all = false }: { readonly all?: boo
   );
 }
 
-/** As Unicode writes it. */
+/** The character's code in Unicode notation. */
 function codeOf(character: string): string {
   return `⟨U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`;
 }

@@ -120,7 +120,7 @@ test('bytes that are read slowly are cut off by the deadline of the call, not by
     ({ url }) => bytes(url.includes('slow')),
     async (baton) => {
       const slow = async () => (await baton.artifacts.getContent('slow')).text();
-      // The headers arrive in time even on a slow machine: otherwise this doesn't test the bytes.
+      // The headers must arrive in time even on a slow machine; otherwise this doesn't test the transfer of the bytes.
       const never = async () => {
         const cut = await baton.artifacts.getContent('never', {}, { deadlineMs: byDepth(4_000, 1_000) });
         await assert.rejects(cut.text());

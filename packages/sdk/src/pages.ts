@@ -25,7 +25,7 @@ export function paginate(call: Call, ask: (call: Call) => Promise<unknown>): Pag
   return Object.assign(first, { [Symbol.asyncIterator]: items });
 }
 
-/** The journal also returns a cursor with its last page, from which to continue later. */
+/** The journal returns a cursor even with its last page, so that a reader can continue from there later. */
 function isLast(page: Page & { readonly hasMore?: boolean }): boolean {
   return page.hasMore === false;
 }

@@ -15,7 +15,7 @@ export interface Caller {
   readonly deadlineMs: number;
   readonly attempts: number;
   readonly attemptMs: number;
-  /** Sent with every request. */
+  /** Headers that are sent with every request. */
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -24,7 +24,7 @@ export interface Service {
   readonly url: string;
   readonly accessToken: AccessToken | undefined;
   readonly adminSecret: string | undefined;
-  /** Instead of the admin secret. */
+  /** Used instead of the admin secret. */
   readonly administration: AccessToken | undefined;
   readonly provisioningToken: string | undefined;
 }
@@ -62,13 +62,13 @@ export async function send(caller: Caller, service: Service, call: Call): Promis
       return await attemptOnce(caller, operation, withToken(request, token), endsAtMs, options.signal);
     } catch (error) {
       if (!(error instanceof BatonError)) throw error;
-      // A token is rejected if it has expired or its key was rotated: retry once with a new one.
+      // The token may have expired, or its key may have been rotated: retry once with a new token.
       if (error.status === 401 && token !== undefined && !isRenewed && !isStream) {
         isRenewed = true;
         source?.forget(token);
         continue;
       }
-      // Any call may be retried if it wasn't sent and only the exchange of the token failed.
+      // If only the exchange of the token failed, the call itself wasn't sent, so any call may be retried.
       const attemptsMax = isRepeatable || !isSent ? (options.attempts ?? caller.attempts) : 1;
       const waitMs = backoffMs(attempt, error.retryAfterMs);
       if (!error.retryable || attempt >= attemptsMax || performance.now() + waitMs >= endsAtMs) throw error;
@@ -199,7 +199,7 @@ async function attemptOnce(
     answer = await caller.transport({ ...request, signal: limit.signal });
     if (isRedirect(answer)) throw await redirected(request, answer);
     if (operation.isRaw && answer.status < 300) {
-      // The bytes arrive while the caller reads them.
+      // The timeout must include the transfer, because the bytes arrive while the caller reads them.
       limit.allow(endsAtMs - performance.now());
       return answer;
     }

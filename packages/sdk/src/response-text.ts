@@ -12,7 +12,7 @@ export async function readText(answer: RawAnswer): Promise<string> {
   const { body, headers } = answer;
   const announced = Number(headers.get('content-length') ?? Number.NaN);
   if (announced > answerBytesMax) throw await tooLarge(answer);
-  // A stated length is the limit, unless it is the length of compressed text.
+  // The length in the header is sufficient as a limit, unless it is the length of compressed text.
   const isTold = announced <= answerBytesMax && headers.get('content-encoding') === null;
   if (body === null || isTold) return answer.text();
   const reader = body.getReader();

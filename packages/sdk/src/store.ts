@@ -1,4 +1,4 @@
-/** Stores one small string between two starts of a program. `@baton/sdk/node` has a file store. */
+/** Stores one short string from one start of a program to the next. `@baton/sdk/node` has a store in a file. */
 export interface Store {
   read(): Promise<string | undefined>;
   write(text: string): Promise<void>;

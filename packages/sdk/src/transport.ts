@@ -9,12 +9,12 @@ export interface WireRequest {
   readonly signal: AbortSignal;
 }
 
-/** Sends one request and resolves with the response, whatever its status; rejects without a response. */
+/** Sends one request and resolves with the response, whatever its status; rejects if there is no response. */
 export type Transport = (request: WireRequest) => Promise<RawAnswer>;
 
 /**
- * The transport of browsers, Node, Deno, Bun and Cloudflare Workers: fetch. Redirects aren't followed: another address
- * would receive the access token. Workers have no `redirect: 'error'`, so the client refuses the redirect itself.
+ * The transport of browsers, Node, Deno, Bun and Cloudflare Workers: fetch. Redirects aren't followed, because another
+ * address would receive the access token. Workers have no `redirect: 'error'`, so the client itself refuses redirects.
  * @example
  * const transport: Transport = (request) => {
  *   console.log(request.method, request.url);

@@ -32,7 +32,7 @@ export function backoffMs(attempt: number, askedMs = 0): number {
 }
 
 /**
- * Returns the result of `work`, or ends the wait for it. Work that others also wait for continues.
+ * Returns the result of `work`, or stops waiting for it. The work itself continues, because others may wait for it too.
  * @throws the signal's reason if it is aborted first
  */
 export function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
@@ -62,7 +62,7 @@ export class TimeLimit {
     this.allow(ms);
   }
 
-  /** Sets the deadline again, to this long from now. */
+  /** Moves the deadline to this long from now. */
   allow(ms: number): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(
@@ -73,7 +73,7 @@ export class TimeLimit {
       },
       Math.min(Math.max(Math.ceil(ms), 1), timerMsMax),
     );
-    // The pending request keeps the process alive, not its deadline.
+    // The deadline's timer must not keep the process alive; the pending request does that.
     (this.#timer as { unref?: () => void }).unref?.();
   }
 

@@ -151,7 +151,7 @@ test('a client exchanges a fresh token each time, and names its tenant', async (
       });
     },
   });
-  // The first one is rejected, so another one is exchanged.
+  // The first token is rejected, so another one is exchanged.
   await assert.rejects(() => client.tasks.list());
   const usual = {
     grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer',

@@ -5,8 +5,8 @@ import { fetchTransport } from './transport.ts';
 import { TimeLimit } from './wait.ts';
 
 /**
- * Tokens that the platform of a program issues: of a CI job, a pod, a SPIFFE workload. Identity exchanges them for access
- * tokens, so the program needs no stored secret (docs/workload-identity/README.md).
+ * Tokens that a program's platform issues, for example for a CI job, a pod or a SPIFFE workload. Identity exchanges
+ * them for access tokens, so the program needs no stored secret (docs/workload-identity/README.md).
  */
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -15,16 +15,16 @@ type Environment = Readonly<Record<string, string | undefined>>;
 export type WorkloadCredential = Extract<Credential, { readonly assertion: unknown }>;
 
 const requestMsMax = 10_000;
-/** Identity accepts no longer one. */
+/** Identity doesn't accept a longer token. */
 const tokenCharactersMax = 16_000;
 
 /**
  * Finds the token that the platform gives to this program, in this order: BATON_IDENTITY_TOKEN, the token itself;
- * BATON_IDENTITY_TOKEN_FILE, the path of a file, which is read before each exchange, because platforms replace it; and in
- * a job of GitHub Actions with `id-token: write`, ACTIONS_ID_TOKEN_REQUEST_URL and ACTIONS_ID_TOKEN_REQUEST_TOKEN, by
- * which a new token is requested before each exchange. BATON_TENANT_ID names the tenant.
+ * BATON_IDENTITY_TOKEN_FILE, the path of a file, which is read before each exchange, because platforms replace it; and
+ * in a job of GitHub Actions with `id-token: write`, ACTIONS_ID_TOKEN_REQUEST_URL and ACTIONS_ID_TOKEN_REQUEST_TOKEN,
+ * with which a new token is requested before each exchange. BATON_TENANT_ID names the tenant.
  * @param url the address of Baton: the audience of requested tokens, unless BATON_IDENTITY_AUDIENCE is set
- * @returns undefined without any of them
+ * @returns undefined if none of these is set
  * @example
  * const found = findWorkloadCredential({ BATON_IDENTITY_TOKEN_FILE: '/var/run/secrets/tokens/job' }, url);
  * console.log(found === undefined ? 'no token' : 'this program has an identity');
@@ -57,7 +57,7 @@ export function ownEnvironment(): Environment {
   return (globalThis as { process?: { readonly env?: Environment } }).process?.env ?? {};
 }
 
-/** This file also runs in browsers, so it imports nothing of Node. */
+/** This file also runs in browsers, so it imports nothing from Node. */
 interface NodeProcess {
   getBuiltinModule?(name: 'node:fs'): { readFileSync(path: string, encoding: 'utf8'): string };
 }
@@ -73,7 +73,9 @@ function readFile(path: string): string {
   }
 }
 
-/** @throws BatonError for anything but the three parts of a signed JWT; the message never has the text */
+/**
+ * @throws BatonError for anything but the three parts of a signed JWT; the message never contains the string
+ */
 function checked(text: string, source: string): string {
   const token = text.trim();
   if (token.length > tokenCharactersMax || !/^[\w-]+\.[\w-]+\.[\w-]+$/.test(token))
@@ -81,7 +83,10 @@ function checked(text: string, source: string): string {
   return token;
 }
 
-/** The request has a secret of the job, so it is sent to that address only: over https, and no redirect is followed. */
+/**
+ * The request contains a secret of the job, so it is sent only to that address: over https, and no redirect is
+ * followed.
+ */
 async function requestFromGithub(
   requestUrl: string,
   requestToken: string,

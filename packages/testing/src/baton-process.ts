@@ -8,9 +8,9 @@ export const repository = dirname(dirname(dirname(import.meta.dirname)));
 
 export interface BatonProcess {
   readonly child: ChildProcess;
-  /** Its output so far. */
+  /** The program's output so far. */
   output(): string;
-  /** Resolves with its exit code or signal. */
+  /** Resolves with the program's exit code or signal. */
   readonly ended: Promise<number | NodeJS.Signals | null>;
   /**
    * Waits until its output matches. @throws Error with the output if the process exits first, or after three minutes
@@ -19,7 +19,7 @@ export interface BatonProcess {
 }
 
 const waitMs = 180_000;
-/** In the format that `baton` loads. */
+/** The module that makes programs start fast, in the format that `baton` loads. */
 export const fastStart = new URL('../../../bin/fast-start.mjs', import.meta.url).href;
 
 /** Runs `baton …` with only PATH, HOME, the folder of compiled code and `env` in its environment. */
@@ -54,7 +54,7 @@ export function program(
   const ended = new Promise<number | NodeJS.Signals | null>((done) => {
     child.on('exit', (code, signal) => {
       hasEnded = true;
-      // Its last output may still be in the pipe.
+      // The program's last output may still be in the pipe.
       setTimeout(() => done(code ?? signal), 50);
     });
   });
@@ -81,7 +81,7 @@ export async function awaitReady(process: BatonProcess): Promise<BatonProcess> {
   return process;
 }
 
-/** Ends a program with a signal. @throws Error with its output if it fails */
+/** Ends a program with a signal. @throws Error with its output if its exit code isn't 0 */
 export async function stopProgram(
   { child, ended, output }: BatonProcess,
   signal: NodeJS.Signals = 'SIGTERM',
@@ -92,7 +92,8 @@ export async function stopProgram(
 }
 
 /**
- * The part of the tests' environment for every program; without compiled code, each start of a Baton costs 1.5 s more.
+ * The part of the tests' environment that every program gets. Without the compiled code, each start of a Baton takes
+ * 1.5 s more.
  */
 function ownEnvironment(): Record<string, string | undefined> {
   const { PATH, HOME, NODE_COMPILE_CACHE } = process.env;

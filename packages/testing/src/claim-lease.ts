@@ -6,7 +6,7 @@ export async function endClaimLease(databaseUrl: string, taskId: string): Promis
   await client.connect();
   try {
     await client.query('begin');
-    // A separate statement: the next one must see a claim that was committed while this one waited for the lock.
+    // A separate statement, so that the next one sees a claim that was committed while this one waited for the lock.
     await client.query('select id from tasks where id = $1 for no key update', [taskId]);
     const { rowCount } = await client.query(
       `with task as (

@@ -39,7 +39,7 @@ export async function admit(
   { permissions, kind, scopes }: Admission,
 ): Promise<Participant> {
   const made = await admin.identity.principals.create(tenantId, { kind, displayName: 'a test' });
-  // Identity issues a token to a human only soon after a sign-in, which the administrator records here.
+  // Identity issues a token to a human only soon after a sign-in, so the administrator records one.
   if (kind === 'human')
     await admin.identity.principals.recordAuthenticationContext(tenantId, made.id, { issuer });
   const { token } = await admin.identity.principals.createToken(tenantId, made.id, {

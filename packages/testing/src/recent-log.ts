@@ -1,4 +1,7 @@
-/** The last log lines of services in this process and of a Baton that it started. A failing test prints those of its request. */
+/**
+ * The last log lines of services in this process and of a Baton that it started. If a test fails, the lines about its
+ * request are printed.
+ */
 const lines: string[] = [];
 const linesMax = 500;
 const lineCharactersMax = 2000;

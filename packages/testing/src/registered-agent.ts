@@ -6,7 +6,7 @@ export interface RegisteredAgent {
   readonly key: string;
   readonly token: string;
   readonly principalId: string;
-  /** Publishes its next revision. @returns the id of the revision */
+  /** Publishes the agent's next revision. @returns the id of the revision */
   publish(instructions: string): Promise<string>;
 }
 

@@ -15,7 +15,7 @@ export interface RunningBaton {
   readonly url: string;
   readonly home: string;
   readonly connection: Connection;
-  /** The settings with its database URLs, to start another Baton on them. */
+  /** The settings with the URLs of this Baton's databases, with which another Baton can use them. */
   readonly databaseSettings: Readonly<Record<'IAM_DATABASE_URL' | 'CP_DATABASE_URL', string>>;
   readonly admin: BatonClient;
   readonly process: BatonProcess;
@@ -36,8 +36,9 @@ interface StartOptions {
 }
 
 /**
- * Starts a whole Baton in a temporary folder, or in the `BATON_HOME` of `settings`. Its databases are copies in the PostgreSQL
- * of the test run. This start takes 2.5 s; with initdb, its own PostgreSQL and the migrations it takes 6 s.
+ * Starts a whole Baton in a temporary folder, or in the `BATON_HOME` of `settings`. Its databases are copies in the
+ * PostgreSQL of the test run. Such a start takes 2.5 s, instead of 6 s with initdb, its own PostgreSQL and the
+ * migrations.
  */
 export async function startRunningBaton(
   settings: Record<string, string> = {},
@@ -46,7 +47,7 @@ export async function startRunningBaton(
   const folder = mkdtempSync(join(tmpdir(), 'baton-test-'));
   const home = settings['BATON_HOME'] ?? join(folder, 'home');
   const databases: TestDatabase[] = [];
-  // The home folder of an earlier start needs the databases of that start; `settings` contain their URLs.
+  // The home folder of an earlier start needs that start's databases; `settings` must contain their URLs.
   if (!hasOwnPostgres && settings['BATON_HOME'] === undefined)
     for (const service of ['identity', 'coordination'])
       databases.push(await createProgramDatabase(join(repository, 'packages', service, 'migrations')));
@@ -106,7 +107,7 @@ export function sharedBaton(): Promise<RunningBaton> {
 async function startShared(): Promise<RunningBaton> {
   const baton = await startRunningBaton();
   const { child } = baton.process;
-  // Otherwise it would keep the process alive.
+  // Without this, the child would keep this process alive.
   child.unref();
   for (const stream of [child.stdout, child.stderr]) (stream as Socket | null)?.unref();
   process.once('beforeExit', () => {

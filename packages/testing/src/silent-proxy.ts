@@ -8,7 +8,7 @@ export interface SilentProxy {
   close(): void;
 }
 
-/** Makes a Baton unavailable for one program, while others continue to use it. */
+/** Makes a Baton unavailable for one program, while other programs continue to use it. */
 export async function silentProxy(batonUrl: string): Promise<SilentProxy> {
   const { hostname, port } = new URL(batonUrl);
   const server = createServer((client) => {

@@ -1,6 +1,6 @@
 import pg from 'pg';
 
-/** Lets a personal access token expire yesterday, in identity's database. */
+/** Makes a personal access token have expired yesterday, in identity's database. */
 export async function expireToken(databaseUrl: string, tokenId: string): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl, application_name: 'baton-test' });
   await client.connect();

@@ -6,7 +6,7 @@ export interface DocumentSize {
   readonly nodes: number;
 }
 
-/** The size of a document, level by level: its bytes are those of compact JSON in UTF-8. */
+/** The size of a document, measured level by level. Its bytes are those of compact JSON in UTF-8. */
 export function measureDocument(document: Json): DocumentSize {
   let bytes = 0;
   let depth = 0;
@@ -26,7 +26,10 @@ export function measureDocument(document: Json): DocumentSize {
   return { bytes, depth, nodes };
 }
 
-/** The bytes of a scalar; for an object or a list, its brackets, commas, keys and colons, without the values inside. */
+/**
+ * The bytes of a scalar; for an object or a list, those of its brackets, commas, keys and colons, without the values
+ * inside.
+ */
 function ownBytes(value: Json): number {
   if (typeof value !== 'object' || value === null) return jsonBytes(value);
   const keys = Object.keys(value);

@@ -1,7 +1,8 @@
 import { randomFillSync, randomUUID } from 'node:crypto';
 
 /**
- * The time of the last id in ms since 1970, as the first 12 digits of the id, and its number among the ids of that ms.
+ * The last id's time in ms since 1970, the same time as the first 12 digits of the id, and the id's number among those
+ * of that ms.
  */
 let idMs = 0;
 let idTime = '';
@@ -9,8 +10,8 @@ let idNumber = 0;
 const idNumberMax = 0xfff;
 
 /**
- * A UUIDv7. Ids increase with time, so that new rows are added at the end of an index, and the ids of this process are
- * in creation order: rows of one transaction share their times, and lists order such rows by id.
+ * A UUIDv7. Ids increase with time, so that new rows are added at the end of an index. The ids of one process are in
+ * creation order: rows of one transaction have the same time, and lists order such rows by id.
  */
 export function newId(): string {
   const nowMs = Date.now();
@@ -20,7 +21,7 @@ export function newId(): string {
     idNumber = 0;
   } else idNumber += 1;
   const number = idNumber.toString(16).padStart(3, '0');
-  // randomUUID takes its bytes from a cache; generating 16 random bytes on each call cost 5 % of a claim.
+  // randomUUID takes its bytes from a cache. Generating 16 random bytes in each call took 5 % of the time of a claim.
   return `${idTime.slice(0, 8)}-${idTime.slice(8)}-7${number}${randomUUID().slice(18)}`;
 }
 

@@ -26,10 +26,13 @@ export function* nodesOf(root: Json): Generator<JsonNode> {
   }
 }
 
-/** For each object or list of a body, the path inside it of the first integer that `JSON.parse` rounded. */
+/** For each object or list of a body, the path from it to the first integer that `JSON.parse` rounded. */
 const roundedIn = new WeakMap<object, string>();
 
-/** The path of the first integer in an object or list of a body that a double can't represent exactly: `/steps/0`. */
+/**
+ * The path, from an object or list of a body, of the first integer in it that a double can't represent exactly:
+ * `/steps/0`.
+ */
 export function roundedIntegerIn(document: object): string | undefined {
   return roundedIn.get(document);
 }
@@ -40,16 +43,16 @@ export function roundedIntegerIn(document: object): string | undefined {
  */
 const mayBeRounded = /(?:^|[\s:,[])-?\d(?:[\d.]{15}|[\d.]*[eE]\+?\d)/;
 
-/** An object or list around the current position of the scan. */
+/** An object or list that encloses the current position of the scan. */
 interface OpenNode {
-  /** The parsed value; for a duplicate key it may be the other one. */
+  /** The parsed value. If the value's key occurs twice, this may be the value of the other occurrence. */
   readonly value: unknown;
   readonly isList: boolean;
   key: string | number;
   awaitsKey: boolean;
 }
 
-/** About 25 ms of the worst numbers. */
+/** The number of characters per step; a step with the worst numbers takes about 25 ms. */
 const stepCharacters = 524_288;
 
 /**
@@ -87,7 +90,7 @@ export function* noteRoundedIntegers(text: string, root: Json): Generator<void, 
   }
 }
 
-/** One of `+-.eE` and the digits; a comma (44) and a slash (47) are between them. */
+/** Whether a character code is one of `+-.eE` or a digit, but not the comma (44) or slash (47) between these. */
 function isNumberMark(code: number): boolean {
   return (code >= 43 && code <= 57 && code !== 44 && code !== 47) || code === 69 || code === 101;
 }
@@ -113,24 +116,27 @@ function memberOf({ value, key }: OpenNode): unknown {
   return (value as Record<string | number, unknown>)[key];
 }
 
-/** Whether a number may be rounded, and none was found in its object or list before. */
+/** Whether a number may have been rounded, unless a rounded one was already found in the same object or list. */
 function isUnsure(node: OpenNode, source: string): boolean {
   if (source.length < 4) return false;
   const number = Number(source);
   if (Number.isSafeInteger(number) || !Number.isInteger(number)) return false;
-  // For duplicate keys, only the last value was kept.
+  // Of values with the same key, `JSON.parse` kept only the last one.
   return !roundedIn.has(node.value as object) && memberOf(node) === number;
 }
 
 /**
- * The maximum depth of recorded levels: documents have fewer. Recording every level of a 1 MiB body took a quarter of a
- * second.
+ * The maximum depth at which paths are recorded; documents have fewer levels. Recording every level of a 1 MiB body
+ * took a quarter of a second.
  */
 const notedLevelsMax = 64;
 /** The maximum number of levels in a reported path. */
 const toldLevelsMax = 256;
 
-/** Records the current member for all enclosing values, up to one that has an earlier such integer. */
+/**
+ * Records the path of a rounded number for all enclosing values, from the innermost up to one that already has such a
+ * path.
+ */
 function noteRounded(open: readonly OpenNode[]): void {
   const { value: deepest } = open[Math.min(open.length, notedLevelsMax) - 1] as OpenNode;
   if (roundedIn.has(deepest as object)) return;
@@ -164,8 +170,8 @@ function isRounded(source: string): boolean {
   const exponent = mark < 0 ? 0 : Number(source.slice(mark + 1));
   const zeros = exponent - fraction.length + digits.length - kept;
   if (zeros < 0) return false;
-  // A double represents integers below 2^53 times a power of two. Of ten to the power of `zeros`, five to that power
-  // remains.
+  // A double represents integers below 2^53 times a power of two exactly. The power of two in ten to the power of
+  // `zeros` can be dropped, so only five to that power has to fit.
   let rest = Number(digits.slice(0, kept));
   if (rest > Number.MAX_SAFE_INTEGER)
     return BigInt(digits.slice(0, kept)) * 10n ** BigInt(zeros) !== BigInt(Math.abs(Number(source)));

@@ -22,7 +22,7 @@ export const TypeKey = z
   );
 
 /**
- * A version of an object in a path: its key for the newest version, or `key@version`. Any other string matches no
+ * A version of an object in a path: the key alone for the newest version, or `key@version`. Any other string matches no
  * version.
  */
 export interface VersionRef {

@@ -33,7 +33,9 @@ export function parseOptions<const Options extends NonNullable<ParseArgsConfig['
   }
 }
 
-/** @returns undefined if there is no text. @throws SettingsError for anything but a whole number from `min` to `max` */
+/**
+ * @returns undefined if the option is absent. @throws SettingsError for anything but a whole number from `min` to `max`
+ */
 export function readWholeNumber(
   option: string,
   text: string | undefined,

@@ -2,7 +2,7 @@
  * The definition of secret material (docs/reference/README.md#secrets): names of keys, and patterns of text.
  */
 
-/** Parts of a key's name, compared in lower case and without `-` and `_`. */
+/** Parts of key names that indicate a secret. Names are compared in lower case, without `-` and `_`. */
 const secretNameParts = [
   'password',
   'passwd',
@@ -13,7 +13,7 @@ const secretNameParts = [
   'credential',
   'authorization',
 ];
-/** The name of an opaque reference to a secret, such as `vault:1`. */
+/** The name of a key whose value is an opaque reference to a secret, such as `vault:1`. */
 const referenceName = 'secretref';
 
 /** Whether a key is named like a secret, in any spelling: `apiKey`, `API-KEY`, `x_api_key`. */
@@ -29,9 +29,9 @@ interface SecretPattern {
 }
 
 /**
- * Secrets as they occur in prose; the first match determines the kind. A pattern that repeats its own alphabet matches
- * only at the start of a sequence of such characters, so that a long hostile text is scanned once and not once per
- * position: 64 KiB take less than 50 ms (documents.test.ts).
+ * Secrets as they occur in prose; the first pattern that matches determines the kind. A pattern that repeats its own
+ * alphabet matches only at the start of a sequence of such characters, so that a long hostile text is scanned once and
+ * not once per position: 64 KiB take less than 50 ms (documents.test.ts).
  */
 const secretPatterns: readonly SecretPattern[] = [
   {

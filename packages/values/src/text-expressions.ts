@@ -5,7 +5,7 @@ import type { Json } from './wire.ts';
  * values, so that they are written the same way in all of them.
  */
 
-/** A literal, and the expression after it; the last part has none. */
+/** A literal and the expression after it. The last part has no expression. */
 export interface TextPart<E> {
   readonly literal: string;
   readonly expression: E | undefined;
@@ -24,8 +24,8 @@ export function formatValue(value: Json): string {
 }
 
 /**
- * The string with the values of its expressions inserted, which are evaluated in order. @param charactersMax evaluation
- * stops as soon as the string is longer; the result may exceed it
+ * The string with the values of its expressions inserted; the expressions are evaluated in order. @param charactersMax
+ * evaluation stops as soon as the string is longer, so the result may exceed this maximum
  */
 export function insertValues<E>(
   parts: readonly TextPart<E>[],

@@ -27,15 +27,15 @@ export const InstantInput = z
   .transform((text) =>
     new Date(/(Z|[+-]\d\d:\d\d)$/i.test(text) || text.length === 10 ? text : `${text}Z`).toISOString(),
   )
-  // An offset can move an instant out of the years that have four digits, the only ones that can be stored.
+  // An offset can move an instant out of the four-digit years, and other years can't be stored.
   .refine((text) => /^(?!0000)\d{4}-/.test(text), 'must be in the years 1 to 9999')
-  // Has no `format: date-time`, which would exclude dates, and times without an offset.
+  // Has no `format: date-time`, which would exclude dates without a time, and times without an offset.
   .meta({
     id: 'Instant',
     description: 'RFC 3339 with any offset; without one, UTC. A date alone means its first moment in UTC.',
   });
 
-/** A free JSON object. It is passed on as parsed, never copied: `__proto__` stays a plain key. */
+/** A free JSON object. It is passed on as parsed, never copied, so that `__proto__` stays an ordinary key. */
 export const FreeObject = z
   .custom<JsonObject>(
     (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
@@ -63,13 +63,16 @@ export function valuesByName<Value extends z.ZodType>(name: z.ZodString, value: 
     .meta(form);
 }
 
-/** The same for texts. */
+/** String values by names that the client chooses. */
 export function textsByName(name: z.ZodString, text: z.ZodString, namesMax: number) {
   return valuesByName(name, text, namesMax);
 }
 
 export const queryWordCharactersMax = 2000;
-/** A string with its own stricter rules and error code; this limit is higher than all of them. */
+/**
+ * A string for which the endpoint has stricter rules with an error code of their own; this limit is higher than any of
+ * them.
+ */
 export const QueryWord = z.string().max(queryWordCharactersMax);
 
 const searchCharactersMax = 200;

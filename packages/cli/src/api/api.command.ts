@@ -21,7 +21,9 @@ const pagesMax = 1_000;
 export function addApi(program: Command, context: CommandContext): void {
   const command = program
     .command('api <method> <path>')
-    .description('call the API: {me} and {tenant} in the path are yours; below /iam it is identity’s');
+    .description(
+      'call the API: {me} and {tenant} in the path are replaced by yours; paths below /iam are identity’s',
+    );
   const list = (value: string, before: readonly string[]) => [...before, value];
   withCommonOptions(command, anyResult)
     .option(

@@ -127,7 +127,7 @@ const conflictCodes: readonly string[] = [
 /** Errors about the idempotency key, which don't concern the object. */
 const keyRefusals: Readonly<Record<string, string>> = {
   idempotency_key_reused:
-    'The service has stored another request under the idempotency key of this change. The object may be as the plan shows it. The keys of this apply were discarded, so the next run has new ones.',
+    'The service has stored another request under the idempotency key of this change. The object may already be as the plan shows it. The keys of this apply were discarded, so the next run uses new ones.',
   idempotency_in_flight: 'Another run of this apply is making the same change. Wait until it has ended.',
 };
 
@@ -139,7 +139,7 @@ function failureText(error: unknown, { document }: Change, done: number, all: nu
     `${document.placeOf(error instanceof BatonError ? placeIn(error) : '')}: ${kind} ${onOneLine(key)} was not changed:`,
     error instanceof BatonError ? describeRejection(error) : error.message,
     ...(error instanceof BatonError ? [keyRefusals[error.code] ?? []].flat() : []),
-    ...(isConflict ? ['Somebody has changed it since the plan, and that was not overwritten.'] : []),
+    ...(isConflict ? ['Somebody has changed it since the plan, and that change was not overwritten.'] : []),
     `${done} of ${all} changes were made. Run it again: changes already made are skipped.`,
   ].join('\n');
 }

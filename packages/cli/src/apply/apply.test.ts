@@ -300,7 +300,7 @@ test('a manually created principal is not created again, and is taken over by id
   const path = file(documentOf('Principal', 'by-hand', { kind: 'human', displayName: 'By hand' }));
   const refused = await run(['-f', path, '--yes']);
   assert.equal(refused.code, 1);
-  assert.match(refused.text, new RegExp(`spec\\.displayName: there is one already .* id: ${id}`));
+  assert.match(refused.text, new RegExp(`spec\\.displayName: there already is one .* id: ${id}`));
   writeFileSync(path, documentOf('Principal', 'by-hand', { kind: 'human', displayName: 'By hand', id }));
   await itemsOf(['-f', path, '--yes']);
   assert.deepEqual((await baton.admin.principals.get(id)).metadata, { a: 1, applyKey: 'by-hand' });
@@ -450,7 +450,7 @@ describe('a change of somebody else between plan and apply', () => {
       ['TaskType', 'task-types', () => taskTypes.create(theirs)],
       ['ProjectTemplate', 'project-templates', () => projectTemplates.create(theirs)],
     ] as const) {
-      // Runs after the last comparison of the state.
+      // Publishes a rival's version after the last comparison of the state.
       const between = await interceptBaton(baton.url, async ({ method, path: asked, forward }) => {
         if (method === 'POST' && asked === `/api/v1/${path}`) await publish();
         return forward();
@@ -462,7 +462,9 @@ describe('a change of somebody else between plan and apply', () => {
         assert.equal(code, 1, text);
         assert.match(
           text,
-          new RegExp(`Somebody else published ${kind} between .* theirs is version 1, yours is 2 and`),
+          new RegExp(
+            `Somebody else published ${kind} between .* theirs is version 1, yours is version 2 and`,
+          ),
         );
       } finally {
         between.close();
@@ -512,7 +514,8 @@ describe('a change of somebody else between plan and apply', () => {
 });
 
 /**
- * Kinds whose writes have an idempotency key of apply: a document of each, and the number of objects or versions.
+ * The kinds whose writes use an idempotency key of apply: a document of each kind, and the number of its objects or
+ * versions.
  */
 const keyedKinds = {
   Principal: {
@@ -772,7 +775,7 @@ describe('an error in a file is reported by file, line, document and field, and 
     ],
     ['a part of a package', `${head('View')} {}`, /:2:1: document 1, kind: View belongs in a package/],
     ['no object', '- 1\n- [2]', /:1:3: document 1: it is not an object/],
-    ['nothing', '# only a remark\n', /the file holds no document/],
+    ['nothing', '# only a remark\n', /the file contains no document/],
   ];
   for (const [name, text, told] of cases)
     test(name, async () => {
@@ -853,13 +856,13 @@ test('a missing permission is reported, and no object is created', async () => {
   assert.equal(refused.code, 1);
   assert.match(
     refused.text,
-    /Role forbidden was not changed:\npermission_denied: .*\n.*whoami.*\nIt takes org\.manage\./,
+    /Role forbidden was not changed:\npermission_denied: .*\n.*whoami.*\nIt requires org\.manage\./,
   );
   assert.match(refused.text, /^0 of 1 changes were made\./m);
   const type = file(documentOf('TaskType', 'forbidden', { displayName: 'Forbidden' }));
   assert.match(
     (await run(['-f', type, '--dry-run'], env)).text,
-    /permission_denied.*\n.*\nIt takes packages\.plan\./,
+    /permission_denied.*\n.*\nIt requires packages\.plan\./,
   );
   const person = file(documentOf('Principal', 'forbidden', { kind: 'human', displayName: 'Forbidden' }));
   assert.match((await run(['-f', person], env)).text, /Principals can't be read: permission_denied/);
@@ -937,7 +940,7 @@ test('a project loses its owner and its date by null', async () => {
   assert.deepEqual(actionsOf(await itemsOf(['-f', example, '--dry-run'])), ['unchanged']);
 });
 
-// From util-linux: runs a command at a separate terminal.
+// From util-linux: runs a command in a separate terminal.
 const script = '/usr/bin/script';
 const noTerminal = !existsSync(script) && `${script} is not there`;
 

@@ -23,7 +23,7 @@ export interface Change {
   readonly note?: string;
   /**
    * Writes the change, based on the compared state.
-   * @throws BatonError, also if it has changed since; PlainError
+   * @throws BatonError, also if the object has changed since the comparison; PlainError
    */
   carryOut(): Promise<void>;
 }
@@ -59,7 +59,7 @@ export function differences(wanted: JsonObject, current: JsonObject, at = ''): F
   });
 }
 
-/** Objects whose other members remain unchanged. */
+/** Fields with objects of which a change replaces single members: members that a document omits remain unchanged. */
 const mergedFields = new Set(['customFields', 'settings', 'metadata', 'profile']);
 const timeFields = new Set(['startDate', 'targetDate']);
 
@@ -91,7 +91,7 @@ export function buildPatch(wanted: JsonObject, current: JsonObject): JsonObject 
 export function refuseSkippedVersion({ kind, key }: Declared, base: number, written: number): void {
   if (written > base + 1)
     throw new PlainError(
-      `Somebody else published ${kind} ${key} at the same moment: theirs is version ${base + 1}, yours is ${written} and counts. Compare them.`,
+      `Somebody else published ${kind} ${key} at the same moment: theirs is version ${base + 1}, yours is version ${written} and applies. Compare them.`,
     );
 }
 

@@ -10,7 +10,7 @@ import {
   TextFault,
 } from './yaml-documents.ts';
 
-/** In the order in which they are applied: referenced kinds first. */
+/** The kinds in the order in which they are applied: referenced ones first. */
 export const kinds = [
   'Role',
   'Capability',
@@ -65,7 +65,9 @@ export class Problems {
     this.addAt(place, message);
   }
 
-  /** @param place evaluated only for shown problems */
+  /**
+   * @param place evaluated only for problems that are shown
+   */
   addAt(place: () => string, message: string): void {
     this.#count += 1;
     if (this.#count <= problemsShownMax) this.#lines.push(`${place()}: ${visible(message)}`);
@@ -104,7 +106,7 @@ export function declaredIn(files: readonly SourceFile[], problems: Problems): De
   for (const { name, text } of files)
     try {
       const documents = readDocuments(text);
-      if (documents.length === 0) problems.addAt(() => name, 'the file holds no document.');
+      if (documents.length === 0) problems.addAt(() => name, 'the file contains no document.');
       for (const [at, document] of documents.entries()) {
         const declared = declaredOf(document, { file: name, number: at + 1 }, problems);
         if (declared !== undefined) all.push(declared);
@@ -116,7 +118,7 @@ export function declaredIn(files: readonly SourceFile[], problems: Problems): De
     }
   if (all.length > documentsMax)
     throw new PlainError(
-      `One apply takes ${documentsMax} documents at most, these are ${all.length}: apply them in parts.`,
+      `One apply accepts at most ${documentsMax} documents; got ${all.length}. Apply them in parts.`,
     );
   noteRepeated(all, problems);
   return all.sort((a, b) => kinds.indexOf(a.kind) - kinds.indexOf(b.kind));

@@ -76,7 +76,7 @@ async function filesBelow(root: string): Promise<string[]> {
   return found.sort();
 }
 
-/** From a folder, only regular files: reading a pipe could block. */
+/** Only regular files of a folder are read: reading a pipe could block. */
 async function isFile(path: string): Promise<boolean> {
   const kind = await stat(path).catch(() => undefined);
   return kind?.isFile() === true;

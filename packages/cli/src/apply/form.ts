@@ -54,7 +54,7 @@ export function checkFields(
       const hint = form.startsWith('text') && typeof given === 'number' ? ' in quotes' : '';
       problems.add(document, pointer, `write ${words[form]}${hint}.`);
     } else if (names.has(name) && (given as string).trim() !== given)
-      // The service removes duplicates, so each apply would find a change.
+      // The service removes these spaces, so each apply would find a change.
       problems.add(document, pointer, 'remove the spaces around it.');
   }
   for (const name of required)

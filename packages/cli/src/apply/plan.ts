@@ -25,7 +25,7 @@ export async function planAll(planning: Planning): Promise<Change[]> {
   return changes.sort((a, b) => compared(a.document, b.document));
 }
 
-/** By kind; a workspace follows its parent. */
+/** Sorts by kind; a workspace follows its parent. */
 function compared(a: Declared, b: Declared): number {
   const byKind = kinds.indexOf(a.kind) - kinds.indexOf(b.kind);
   if (byKind !== 0 || a.kind !== 'Workspace') return byKind;
@@ -56,7 +56,7 @@ export function describeRejection(error: BatonError): string {
   const place = [field, path].find((one) => typeof one === 'string');
   return [
     describeError(error),
-    ...(rights.length > 0 ? [`It takes ${rights.join(', ')}.`] : []),
-    ...(place === undefined ? [] : [`It is about ${String(place)}.`]),
+    ...(rights.length > 0 ? [`It requires ${rights.join(', ')}.`] : []),
+    ...(place === undefined ? [] : [`It concerns ${String(place)}.`]),
   ].join('\n');
 }

@@ -13,7 +13,7 @@ import type { Kind } from './documents.ts';
 
 /** The member of a principal's metadata that holds its key in files. */
 export const principalKeyMember = 'applyKey';
-/** The member with that key of a principal that was withdrawn in favour of another one. */
+/** The member that holds the key instead once the principal was withdrawn in favour of another one. */
 export const withdrawnMember = 'applyWithdrawn';
 
 const listNames: Partial<Record<Kind, string>> = {
@@ -27,7 +27,10 @@ const listNames: Partial<Record<Kind, string>> = {
 
 /** The maximum number of items in one list; larger ones can't be managed by files. */
 const itemsMax = 20_000;
-/** The number of known principals that are read again: transactions end in another order than they begin. */
+/**
+ * How many known principals are read again, because transactions may end in a different order from the one in which
+ * they began.
+ */
 const overlapItems = 50;
 
 /** The current objects, which are read on first use and updated by the changes of an apply. */
@@ -41,7 +44,7 @@ export class World {
     this.#baton = baton;
   }
 
-  /** The tenant's roles, without those of a workspace. */
+  /** The tenant's roles, except those of workspaces. */
   async role(slug: string): Promise<Role | undefined> {
     const all = await this.#all('roles', () => this.#baton.roles.list({ limit: 200 }));
     return all.find((one) => one.slug === slug && one.workspaceId === null);

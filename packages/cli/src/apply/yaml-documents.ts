@@ -100,12 +100,12 @@ function plainCopy(document: unknown, places: Places): unknown {
     if (value === null || typeof value === 'boolean') return value;
     if (typeof value === 'string') {
       if (value.includes('\0') || !value.isWellFormed())
-        throw fault('the text holds a NUL character or half of a surrogate pair');
+        throw fault('the text contains a NUL character or half of a surrogate pair');
       return value;
     }
     if (typeof value === 'number') {
       if (Number.isInteger(value) ? Number.isSafeInteger(value) : Number.isFinite(value)) return value;
-      throw fault('JSON does not hold this number exactly: put it in quotes');
+      throw fault("JSON can't represent this number exactly: put it in quotes");
     }
     if (typeof value !== 'object') throw fault('JSON has no such value');
     if (depth >= depthMax) throw fault(`the document is nested deeper than ${depthMax}`);

@@ -157,7 +157,7 @@ const said = (comment: string | undefined) => (comment === undefined ? {} : { co
 function changedError(approval: Approval, given?: string): PlainError {
   const digest = presentSubject(approval)?.digest;
   const reasons = [
-    ...(given === undefined ? [] : ['the current version has another digest']),
+    ...(given === undefined ? [] : ['the current version has a different digest']),
     ...(approval.subjectChanged ? [`it has changed since it was requested (${changedNames(approval)})`] : []),
   ];
   const advice =
@@ -188,6 +188,6 @@ async function print(
 async function reviewOf(baton: BatonClient, approval: Approval): Promise<string[]> {
   const { supersedesApprovalId: earlier, status } = approval;
   if (earlier === null || status !== 'pending') return reviewLines(approval);
-  // The caller may have no access to it.
+  // The caller may have no access to the earlier approval.
   return reviewLines(approval, await baton.approvals.get(earlier).catch(() => undefined));
 }

@@ -49,7 +49,7 @@ const atTerminal = (args: readonly string[], answers: readonly Answer[]) =>
     answers,
   });
 
-/** A payment to ACME, and the gate that requires the person's approval. */
+/** Creates a payment to ACME, and the gate that requires the person's approval. */
 async function requestPayment() {
   const task = await baton.admin.tasks.create({
     title: 'Pay the invoice',
@@ -133,7 +133,7 @@ describe('what a decision is about', () => {
     assert.match(refused.text, /^ {4}- ACME Ltd\n {4}\+ Mallory$/m);
     assert.match(
       refused.text,
-      /Nothing was approved: the current version has another digest; it has changed since it was requested \(customFields\.to, /,
+      /Nothing was approved: the current version has a different digest; it has changed since it was requested \(customFields\.to, /,
     );
     assert.equal((await approvalOf(id)).status, 'pending');
   });
@@ -143,7 +143,7 @@ describe('what a decision is about', () => {
     const digest = presentSubject(await approvalOf(id))?.digest ?? '';
     const refused = await run('approve', id, '--subject-digest', `sha256:${'0'.repeat(64)}`);
     assert.equal(refused.code, 1);
-    assert.match(refused.text, /Nothing was approved: the current version has another digest\.\n/);
+    assert.match(refused.text, /Nothing was approved: the current version has a different digest\.\n/);
     assert.ok(refused.text.includes(`--subject-digest ${digest}`), refused.text);
     assert.equal((await approvalOf(id)).status, 'pending');
   });

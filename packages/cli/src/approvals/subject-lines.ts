@@ -21,7 +21,7 @@ export function commentLines({ comment }: Approval): string[] {
  */
 export function reviewLines(approval: Approval, earlier?: Approval): string[] {
   const { subject, changedFields, status } = approval;
-  // The decided version no longer changes.
+  // A decided version no longer changes.
   if (status !== 'pending' && subject !== null)
     return [
       ...subjectLines('What was decided', subject),
@@ -163,7 +163,7 @@ const inkOf = (text: string | undefined) =>
     .replaceAll(/\s+/g, ' ')
     .trim();
 
-/** Distinguishes similar values: 10 and "10", different white space, zero-width joiners. */
+/** A text that distinguishes similar values: 10 and "10", different white space, zero-width joiners. */
 function exactText(value: unknown): string {
   return value === undefined ? '(not set)' : revealHidden(JSON.stringify(value), { all: true });
 }

@@ -4,8 +4,8 @@ import type { Access } from '../access.ts';
 import { PlainError } from '../plain-error.ts';
 
 /**
- * Identity's administration, as the account of this command.
- * @throws PlainError without the secret of the administration, which only the operator has
+ * Identity's administration, with the rights of the account of this command.
+ * @throws PlainError without the admin secret, which only the operator has
  */
 export function administrationOf(
   { adminSecret, tenantId, issuer }: Access,

@@ -57,10 +57,10 @@ export function addAgentConnect(program: Command, context: CommandContext): void
   );
   command
     .option('--client <client>', `what it is: ${connectClientNames.join(', ')}`)
-    .option('--role <role>', 'its access role, without decisions, which are for people', 'member')
+    .option('--role <role>', 'its access role; decisions are left out, because only people decide', 'member')
     .option('--workspace <workspace>', 'the workspace that it works in, by slug, name or id; any by default')
     .option('--key <key>', 'its key in the registry; derived from the name by default')
-    .option('--exec <command>', 'for the client command: what it runs for each task')
+    .option('--exec <command>', 'for --client command: the command to run for each task')
     .option('--stdio', 'start the MCP server on this machine, instead of reaching it over HTTP')
     .option(
       '--expires-days <days>',
@@ -68,7 +68,7 @@ export function addAgentConnect(program: Command, context: CommandContext): void
       wholeNumber(1, daysMax),
       daysUsual,
     )
-    .option('--replace', 'revoke the token of an agent that is connected already')
+    .option('--replace', 'revoke the token of an agent that is already connected')
     .option(
       '--wait-seconds <seconds>',
       `how long to wait for its first call, 0 to ${waitSecondsMax}; with --json it doesn't wait`,
@@ -89,7 +89,7 @@ interface Place {
 async function connect(name: string, options: ConnectOptions, place: Place): Promise<void> {
   const { baton, access, context } = place;
   const client = requireClient(options);
-  // Before the secret: without the permission, the secret is not what is missing.
+  // Checked before the admin secret: without the permission, the secret would not help.
   await requireAdministrator(baton, {}).catch(asPlainError);
   const services: ConnectServices = { baton, administration: administrationOf(access, baton) };
   const workspaceId =
@@ -125,7 +125,7 @@ async function cancel(
   try {
     await cancelConnection(services, issued);
     output.progress(
-      `The token of ${issued.key} is revoked, and nothing can use it. The agent remains registered: connect it again with the same name.\n`,
+      `The token of ${issued.key} has been revoked, and nothing can use it. The agent remains registered: connect it again with the same name.\n`,
     );
   } catch {
     output.progress(
@@ -144,7 +144,10 @@ function requireClient({ client, exec, stdio }: ConnectOptions): ConnectClient {
     );
   const known = client as ConnectClient;
   if ((known === 'command') !== (exec !== undefined && exec.trim() !== ''))
-    throw new PlainError('--exec is the command of an agent with --client command, and only of that.', usage);
+    throw new PlainError(
+      '--exec can only be used with --client command, for the command of the agent.',
+      usage,
+    );
   if (stdio === true && !isMcpClient(known))
     throw new PlainError(`--stdio is for MCP clients, not for --client ${known}.`, usage);
   return known;
@@ -167,12 +170,12 @@ function snippetOf(
   });
 }
 
-/** The address by which others reach Baton, if it is known: the issuer of tokens is below it. */
+/** The address at which others reach Baton, if it is known: the issuer of tokens is below that address. */
 function publicAddressOf({ issuer, identityUrl }: Access): string {
   return (issuer ?? identityUrl).replace(/\/iam$/, '');
 }
 
-/** The snippet to standard output, so that it can be written to a file; everything else to standard error. */
+/** The snippet goes to standard output, so that it can be written to a file; everything else goes to standard error. */
 async function present(
   { key, revision, principalId, credentialId, expiresAt }: IssuedConnection,
   { text, file, format, nextStep }: Snippet,
@@ -209,9 +212,9 @@ function outcomeText(found: FirstCall, { key, displayName, expiresAt }: IssuedCo
     case 'waiting':
       return `No call has arrived yet. The token remains valid until ${expiresAt}; ${again} revokes it and issues another one.`;
     case 'expired':
-      return `The token has expired before a call arrived: ${again} issues another one.`;
+      return `The token expired before a call arrived: ${again} issues another one.`;
     case 'removed':
-      return `The agent ${key} was retired or disabled meanwhile.`;
+      return `The agent ${key} has been retired or disabled in the meantime.`;
   }
 }
 

@@ -7,7 +7,8 @@ import { type RunningBaton, sharedBaton } from '@baton/testing/running-baton';
 import { expireToken } from '@baton/testing/token-expiry';
 import { runCommand, type Said } from '../testing/run-command.ts';
 
-// `baton agent connect` where it doesn't simply succeed; packages/mcp/src/connect-agent.test.ts uses what it prints.
+// Cases in which `baton agent connect` doesn't simply succeed; packages/mcp/src/connect-agent.test.ts uses what it
+// prints.
 
 let baton: RunningBaton;
 before(async () => {
@@ -47,7 +48,7 @@ const call = (token: string) => createClient({ url: baton.url, credential: { tok
 const assertRejected = (token: string) =>
   assert.rejects(call(token), (error: unknown) => error instanceof BatonError && error.status === 401);
 
-/** A process of its own, which waits for the first call. */
+/** Starts the command in a separate process, which waits for the first call. */
 async function connecting(key: string) {
   const running = program('packages/cli/src/main.ts', argsFor(key), { BATON_HOME: baton.home });
   await running.prints(/Waiting for its first call/);
@@ -76,7 +77,7 @@ test('Ctrl-C while it waits revokes the token; the same command then continues w
   const waiting = await connecting(key);
   waiting.child.kill('SIGINT');
   assert.equal(await waiting.ended, 1);
-  assert.match(waiting.output(), /The token of \S+ is revoked, and nothing can use it\./);
+  assert.match(waiting.output(), /The token of \S+ has been revoked, and nothing can use it\./);
   await assertRejected(waiting.token);
   const again = await connectAtOnce(key);
   assert.equal(again.code, 0, again.text);
@@ -179,7 +180,7 @@ test('if the agent is retired while the command waits, it reports that', async (
   const waiting = await connecting(key);
   await baton.admin.agents.retire(key, { reason: 'It is a test' });
   assert.equal(await waiting.ended, 1);
-  assert.match(waiting.output(), /^The agent \S+ was retired or disabled meanwhile\.$/m);
+  assert.match(waiting.output(), /^The agent \S+ has been retired or disabled in the meantime\.$/m);
   await assert.rejects(call(waiting.token));
 });
 
@@ -231,8 +232,8 @@ test('with --json it prints one object and does not wait; wrong options are usag
   for (const [options, message] of [
     [[], /^--client is one of claude-code, codex, cursor, gemini, vscode, mcp, command, sdk\.$/m],
     [['--client', 'emacs'], /; got emacs\.$/m],
-    [['--client', 'command'], /^--exec is the command of an agent/m],
-    [['--client', 'sdk', '--exec', 'true'], /^--exec is the command of an agent/m],
+    [['--client', 'command'], /^--exec can only be used with --client command/m],
+    [['--client', 'sdk', '--exec', 'true'], /^--exec can only be used with --client command/m],
     [['--client', 'sdk', '--stdio'], /^--stdio is for MCP clients/m],
     [['--client', 'sdk', '--expires-days', '0'], /whole number from 1 to 365/],
   ] as const) {

@@ -49,7 +49,7 @@ async function assertDisabled(slug: string, count: number): Promise<void> {
   }
 }
 
-/** The available tasks of an agent outside of every demo, including those assigned to others. */
+/** The tasks available to an agent outside of every demo, including those assigned to others. */
 const offeredTo = async ({ baton }: { readonly baton: BatonClient }) =>
   all(baton.work.listAvailable({ includeAssigned: true, limit: 200 }));
 
@@ -67,7 +67,7 @@ longTest(
     const tasks = await all(admin.tasks.list({ limit: 200 }));
     assert.equal(tasks.length, 30);
     assert.ok(tasks.every(({ workspaceId }) => workspaceId === workspace.id));
-    // Two agents, the operator and the reviewer.
+    // Two agents, plus the operator and the reviewer.
     await assertDisabled(workspace.slug, 4);
     const { items: types } = await admin.taskTypes.list({ status: 'active', limit: 200 });
     assert.deepEqual(
@@ -76,7 +76,7 @@ longTest(
     );
     assert.deepEqual((await admin.capabilities.list({ limit: 200 })).items, []);
     assert.match(await demo('remove'), /There is no demo to remove/);
-    // A second one uses the type of the first.
+    // A second demo reuses the task type of the first.
     await demo('--tasks', '5', '--agents', '1');
     assert.equal((await admin.taskTypes.list({ key: 'demo-feature', limit: 200 })).items.length, 1);
   },

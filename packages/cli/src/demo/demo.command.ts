@@ -48,7 +48,7 @@ export function addDemo(program: Command, context: CommandContext): void {
       wholeNumber(1, 100_000),
     )
     .option('--kill', 'kill agents at random while they hold leases')
-    .option('--keep-status', 'keep closed and deleted issues (default: all are done again)')
+    .option('--keep-status', 'keep the status of closed and deleted issues (default: all are reopened)')
     .option('--work-ms <number>', 'the average duration of the work on a task', wholeNumber(0, 600_000), 0)
     .option('--organisation', 'set up a small company instead, and show the effects of one finished task')
     .action((options: Options) => {
@@ -79,7 +79,7 @@ function planOf(options: Options): BacklogPlan {
     options.from === undefined ? generateBacklog(options.tasks ?? generatedTasks) : readBacklog(options.from);
   const plan = planImport(issues.slice(0, options.tasks), options.keepStatus !== true);
   if (!plan.tasks.some(({ fate }) => fate === 'open'))
-    throw new PlainError('The backlog has no open issue; without --keep-status all issues are done again.');
+    throw new PlainError('The backlog has no open issue; without --keep-status, all issues are reopened.');
   return plan;
 }
 

@@ -29,7 +29,12 @@ export function addLiveDemo(demo: Command, context: CommandContext): void {
     .command('live')
     .description('let four agents work in a workspace of their own, slowly enough to watch in the console')
     .option('--step-ms <number>', 'the average duration of one step', wholeNumber(50, 60_000), 1_500)
-    .option('--wait-minutes <number>', 'how long they wait for your decisions', wholeNumber(1, 600), 30);
+    .option(
+      '--wait-minutes <number>',
+      'how long the agents wait for your decisions',
+      wholeNumber(1, 600),
+      30,
+    );
   withCommonOptions(live, anyResult).action((_options, command: Command) =>
     watchable(command.optsWithGlobals<LiveOptions>(), context),
   );

@@ -45,8 +45,8 @@ export async function startTemporaryBaton(
 }
 
 /**
- * Names of settings are case-insensitive: another spelling of one of these would take precedence, and the demo would
- * use another folder.
+ * Adds settings and removes their other spellings: names are case-insensitive, so another spelling could take
+ * precedence, and the demo would use another folder.
  */
 export function withSettings(
   environment: CliConfig['environment'],

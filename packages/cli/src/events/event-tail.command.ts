@@ -12,8 +12,8 @@ type Options = CommonOptions & { type: string[]; since?: number; max?: number };
 const typesMax = 20;
 const eventsMax = 1_000_000_000;
 /**
- * After an interruption, reading continues from the last event, which is delivered twice if its cursor was not
- * read.
+ * How many event ids are remembered to skip duplicates: the last event before an interruption is delivered again if its
+ * cursor was not read.
  */
 const rememberedIds = 1000;
 
@@ -36,7 +36,7 @@ export function addEventTail(program: Command, context: CommandContext): void {
       'start with events since this time: 2026-01-31T00:00:00Z, or 90s, 15m, 2h, 3d ago',
       since,
     )
-    .option('--max <number>', 'end after this many', wholeNumber(1, eventsMax))
+    .option('--max <number>', 'stop after this many events', wholeNumber(1, eventsMax))
     .action((options: Options) => asCaller(options, context, (baton) => tail(baton, options, context)));
 }
 
@@ -88,7 +88,7 @@ function prefixes(text: string, before: readonly string[]): string[] {
   const all = [...before, ...text.split(',').map((one) => one.trim())].filter((one) => one !== '');
   const wrong = all.find((one) => !/^[a-z][a-z0-9_]*(\.[a-z0-9_]*)*$/.test(one));
   if (wrong !== undefined) throw new InvalidArgumentError('A type has the form task. or task.created.');
-  if (all.length > typesMax) throw new InvalidArgumentError(`It takes ${typesMax} types at most.`);
+  if (all.length > typesMax) throw new InvalidArgumentError(`It accepts at most ${typesMax} types.`);
   return all;
 }
 
@@ -96,7 +96,7 @@ function since(text: string): number {
   const at = sinceMs(text, Date.now());
   if (at === undefined)
     throw new InvalidArgumentError(
-      'It must be a time with its offset, such as 2026-01-31T00:00:00Z, or an age such as 15m.',
+      'It must be a time with a UTC offset, such as 2026-01-31T00:00:00Z, or an age such as 15m.',
     );
   return at;
 }

@@ -71,8 +71,8 @@ test('events since a time are printed first, and --max ends it; --json prints on
 });
 
 /**
- * Waits until a program has a connection, which it opens after it has begun to listen for signals: before, one would end
- * it. Linux reports the connections.
+ * Waits until a program has a connection, which it opens after it has begun to listen for signals; before that, a
+ * signal would end it. Linux lists the connections.
  */
 async function hasConnected({ child }: BatonProcess): Promise<void> {
   const folder = `/proc/${child.pid}`;
@@ -84,7 +84,7 @@ async function hasConnected({ child }: BatonProcess): Promise<void> {
   }
 }
 
-/** What a descriptor refers to; nothing when it was closed meanwhile. */
+/** What a descriptor refers to; nothing if it has been closed in the meantime. */
 function targetOf(link: string): string {
   try {
     return readlinkSync(link);

@@ -13,16 +13,17 @@ export function sinceMs(text: string, nowMs: number): number | undefined {
 }
 
 /**
- * The journal is in the order of commits, and an event has the start time of its change: no change takes this long.
+ * An upper bound on the duration of a change. The journal is in commit order, but an event's time is the start of its
+ * change, so event times can be out of order by this much.
  */
 const disorderMsMax = 10 * 60_000;
 const pageEventsMax = 200;
-/** 100,000 events, more than a person would read. */
+/** A limit of 100,000 events, more than a person would read. */
 const pagesMax = 500;
 
-/** The start of a reader. */
+/** Where reading starts. */
 export interface Beginning {
-  /** To be read first, because no cursor precedes the journal's first event. */
+  /** Events to be read first, because no cursor precedes the journal's first event. */
   readonly first: readonly JournalEvent[];
   readonly cursor: string;
 }

@@ -46,7 +46,7 @@ export async function linesToNewFile(path: string): Promise<ExportLines> {
       await file.sync();
       await file.close();
       isWhole = true;
-      // Unlike a rename, a link never replaces a file that was created meanwhile.
+      // Unlike a rename, a link never replaces a file that was created in the meantime.
       await link(beside, path).catch((error: NodeJS.ErrnoException) => {
         throw new PlainError(`${path} can't be written (${error.code}); the export is ${beside}.`);
       });

@@ -4,10 +4,10 @@ import { readingBounds } from '../import/read-source.ts';
 export function beyondImport({ tasks, bytes }: { readonly tasks: number; readonly bytes: number }): string[] {
   const { itemsMax, fileBytesMax } = readingBounds;
   return [
-    ...(tasks > itemsMax ? [`It has more than ${itemsMax} tasks: baton import baton does not read it.`] : []),
+    ...(tasks > itemsMax ? [`It has more than ${itemsMax} tasks: baton import baton can't import it.`] : []),
     ...(bytes > fileBytesMax
       ? [
-          `It is larger than ${fileBytesMax / 1024 / 1024} MiB: baton import baton does not read it; --tasks-only makes it smaller.`,
+          `It is larger than ${fileBytesMax / 1024 / 1024} MiB: baton import baton can't import it; --tasks-only makes it smaller.`,
         ]
       : []),
   ];

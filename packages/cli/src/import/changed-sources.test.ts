@@ -61,7 +61,7 @@ test('an item that its source defers later is blocked, and an ended task remains
   ]);
   const { statuses, reasons } = await once("1,A,Deferred,,\n2,B,Won't do,,\n3,C,On hold,,\n");
   assert.deepEqual(statuses, ['blocked', 'done', 'blocked']);
-  assert.deepEqual(reasons, ['is cancelled in the source, and done here: an ended task is not changed']);
+  assert.deepEqual(reasons, ['is cancelled in the source, but done here: an ended task is not changed']);
   assert.deepEqual((await once('1,A,To do,,\n2,B,Done,,\n3,C,To do,,\n')).statuses, ['todo', 'done', 'todo']);
 });
 

@@ -14,7 +14,7 @@ export interface ImportChange {
   readonly action: 'create' | 'change' | 'unchanged';
   /** The task of an earlier import. */
   readonly known: KnownTask | undefined;
-  /** Fields that have changed in the source since then; all fields for a new task. */
+  /** Fields that have changed in the source since that import; all fields for a new task. */
   readonly fields: readonly FieldName[];
   readonly addedLinks: readonly Link[];
   readonly removedLinks: readonly Link[];

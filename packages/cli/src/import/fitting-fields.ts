@@ -10,7 +10,10 @@ const bounds = {
   charactersMax: 2_000,
 } as const;
 
-/** Names that the service treats as secrets in any spelling, for which it rejects the whole task. */
+/**
+ * Parts of field names that the service treats as secrets, in any spelling; it rejects the whole task if it has such a
+ * field.
+ */
 const secretName = /password|passwd|secret|token|apikey|privatekey|credential|authorization/;
 
 /**
@@ -20,7 +23,7 @@ const secretName = /password|passwd|secret|token|apikey|privatekey|credential|au
 export function fittingFields(fields: Fields, leaveOut: (reason: string) => void): Record<string, unknown> {
   const clean = cleanFields(fields, leaveOut);
   if (JSON.stringify(clean).length < JSON.stringify(fields).length)
-    leaveOut('field was too long and is truncated');
+    leaveOut('field was too long and has been truncated');
   while (bytesOf(clean) > bounds.bytesMax && dropLargest(clean))
     leaveOut('has fields that are too large: the largest');
   return clean;
@@ -30,7 +33,7 @@ function cleanFields(fields: Fields, leaveOut: (reason: string) => void): Record
   const entries = Object.entries(fields);
   const kept = entries.slice(0, bounds.membersMax).flatMap(([name, value]): [string, unknown][] => {
     const isSecret = secretName.test(name.toLowerCase().replaceAll(/[-_]/g, ''));
-    if (isSecret) leaveOut(`field ${name.slice(0, 40)} is named like a secret, and skipped`);
+    if (isSecret) leaveOut(`field ${name.slice(0, 40)} is named like a secret and was skipped`);
     return isSecret ? [] : [[cut(storable(name), bounds.charactersMax), cleanValue(value, leaveOut)]];
   });
   return Object.fromEntries(kept);
@@ -38,7 +41,7 @@ function cleanFields(fields: Fields, leaveOut: (reason: string) => void): Record
 
 function cleanValue(value: unknown, leaveOut: (reason: string) => void): unknown {
   if (typeof value === 'string') return cut(storable(value), bounds.charactersMax);
-  // A number that JSON can't represent exactly is rejected.
+  // The service rejects a number that JSON can't represent exactly, so it becomes a string.
   if (typeof value === 'number')
     return Number.isSafeInteger(value) || (Number.isFinite(value) && !Number.isInteger(value))
       ? value

@@ -15,7 +15,7 @@ export function withHeldStarts<Given extends Source>(source: Given, targets: Tar
     const { execution, key } = targets.typeOf(item);
     if (execution?.['startDateHolds'] === true) return item;
     leftOut.add(
-      `starts later, and the task type ${key} holds no task until its start date: blocked`,
+      `starts later, and the task type ${key} does not hold tasks until their start date: blocked`,
       `${item.id}: ${startDate}`,
     );
     return { ...item, status: 'blocked' as const };

@@ -35,7 +35,7 @@ export async function makeHold(baton: BatonClient): Promise<void> {
     await baton.capabilities.create({
       name: holdCapability,
       description:
-        'Do not assign it to anybody. A task requires it until `baton import` has completed it; run an interrupted ' +
+        'Do not assign it to anybody. A task requires it until `baton import` has completed the task; run an interrupted ' +
         'import again.',
     });
   } catch (error) {
@@ -50,7 +50,7 @@ export interface Requirements {
   readonly skills: string[];
 }
 
-/** The additional requirement of a task that is held back; undefined for others. */
+/** The requirements of a task that is held back, except the one that holds it; undefined for any other task. */
 export async function otherRequirements(
   baton: BatonClient,
   taskId: string,
@@ -100,7 +100,7 @@ export function collectHeldIds(changes: readonly ImportChange[]): Set<string> {
   );
 }
 
-/** Whether its status prevents agents from taking it. */
+/** Whether the item's status prevents agents from taking its task. */
 const isStill = (item: ImportChange['item']): boolean => isOver(item) || item.status === 'blocked';
 
 export const isOver = ({ status }: Pick<ImportChange['item'], 'status'>): boolean =>

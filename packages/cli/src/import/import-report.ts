@@ -43,7 +43,7 @@ export function resultLines({ created, changed, failed, leftOut, seconds }: Impo
   ];
 }
 
-/** The same for programs. */
+/** The summary for programs. */
 export function resultItems({ source, changes }: ImportPlan, result: ImportResult | undefined): object {
   return {
     items: changes.map(({ item, action, fields, known }) => ({

@@ -46,7 +46,7 @@ interface Form {
 
 const ofSource = [
   '--source <name>',
-  'the namespace of the ids, if several sources have the same ids',
+  'the namespace of the ids, if several sources use the same ids',
 ] as const;
 
 const forms: readonly Form[] = [
@@ -74,7 +74,7 @@ const forms: readonly Form[] = [
     options: [
       [
         '--map <fields>',
-        'the fields of columns, such as title=Summary,id=Key,id=Number; detected by default',
+        'the column of each field, such as title=Summary,id=Key,id=Number; detected by default',
         'several',
       ],
       ['--delimiter <character>', 'the cell separator; detected by default'],
@@ -119,11 +119,11 @@ function addForm(group: Command, form: Form, context: CommandContext): void {
     .option('--type <key>', 'their task type; `task` by default')
     .option(
       '--people <file>',
-      'a YAML or JSON file that maps names there to ids of principals here, me or agent:KEY',
+      'a YAML or JSON file that maps names in the source to ids of principals in Baton, me or agent:KEY',
     )
     .option(
       '--status <words>',
-      'what statuses there mean, such as "QA=open,Shipped=done": open, backlog, blocked, done or cancelled',
+      'what statuses in the source mean, such as "QA=open,Shipped=done": open, backlog, blocked, done or cancelled',
       statusWords,
       new Map(),
     )
@@ -174,7 +174,7 @@ async function refuseOwnExport(source: Source, ownTenant: () => Promise<string>)
   const { tenant } = source as { tenant?: { readonly id: string; readonly slug: string } };
   if (tenant !== undefined && (await ownTenant()) === tenant.id)
     throw new PlainError(
-      `This export is of the tenant that you are signed in to (${visible(tenant.slug)}): its tasks are here. ${invocation()} context names another.`,
+      `This export comes from the tenant that you are signed in to (${visible(tenant.slug)}), so its tasks exist already. Select another profile with ${invocation()} context.`,
     );
 }
 
@@ -222,7 +222,7 @@ async function peopleIn(path: string): Promise<Map<string, string>> {
   const [wrong] = entries.find(([, id]) => typeof id !== 'string') ?? [];
   if (wrong !== undefined)
     throw usageError(
-      `${visible(path)} maps ${visible(wrong)} to a value that is not a text: put the id in quotes.`,
+      `${visible(path)} maps ${visible(wrong)} to a value that is not a string: put the id in quotes.`,
     );
   return new Map(entries as [string, string][]);
 }

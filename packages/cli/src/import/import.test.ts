@@ -30,8 +30,8 @@ let baton: RunningBaton;
 let folder: string;
 
 before(async () => {
-  // A separate Baton: the remains of other imports, such as the capability that holds tasks back, would affect its
-  // tests.
+  // A separate Baton, because the remains of other imports, such as the capability that holds tasks back, would affect
+  // these tests.
   baton = await startRunningBaton();
   folder = mkdtempSync(join(tmpdir(), 'baton-import-'));
 });
@@ -63,7 +63,7 @@ function fileOf(name: string, issues: readonly object[]): string {
   return path;
 }
 
-/** Every imported task of this source, by its name there. */
+/** Every imported task of this source, by its name in the source. */
 async function imported(prefix: string): Promise<Map<string, Task[]>> {
   const found: Task[] = [];
   for await (const task of baton.admin.tasks.list({ limit: 200 }))
@@ -71,7 +71,7 @@ async function imported(prefix: string): Promise<Map<string, Task[]>> {
   return Map.groupBy(found, ({ origin }) => origin.ref?.slice(prefix.length) as string);
 }
 
-/** The only task of each name. */
+/** The one task with each name. */
 async function tasksOf(prefix: string): Promise<Record<string, Task>> {
   const all = [...(await imported(prefix))];
   assert.deepEqual(
@@ -81,7 +81,7 @@ async function tasksOf(prefix: string): Promise<Record<string, Task>> {
   return Object.fromEntries(all.map(([id, [task]]) => [id, task as Task]));
 }
 
-/** The available tasks of an imported source for others, of all work or of a workspace. */
+/** The tasks of an imported source that are available to others, in all workspaces or in one. */
 async function offered(workspaceId: string | undefined, prefix: string): Promise<string[]> {
   const found: string[] = [];
   const within = workspaceId === undefined ? {} : { workspaceId };
@@ -114,7 +114,7 @@ async function importAs(client: BatonClient, source: Source, options: Partial<Ta
   return (await plannedImport(client, source, options))();
 }
 
-/** A planned import; a call carries it out. */
+/** Plans an import; the returned function carries it out. */
 async function plannedImport(client: BatonClient, source: Source, options: Partial<TargetOptions> = {}) {
   const output = { line: () => undefined, progress: () => undefined, isTerminal: false, columns: 80 };
   const access = {
@@ -225,7 +225,7 @@ test("a backlog of beads becomes tasks; a second import changes nothing; a later
   );
   assert.equal((await baton.admin.tasks.getClaimability(three.id)).claimable, false);
 
-  // A caller changes a task that is unchanged in the source.
+  // Somebody changes a task that is unchanged in the source.
   await baton.admin.tasks.update(
     two.id,
     { priority: 'low' },
@@ -258,7 +258,7 @@ test("a backlog of beads becomes tasks; a second import changes nothing; a later
   assert.match(changed, /^~ change {2}x-2 {2}Build it well {2}\(title, comments\)$/m);
   assert.match(
     changed,
-    /^! 1 × is open again in the source, and ended here: an ended task is not reopened \(x-1\)$/m,
+    /^! 1 × is open again in the source, but ended here: an ended task is not reopened \(x-1\)$/m,
   );
   assert.match(changed, /^0 created and 3 changed in/m);
   const after2 = await baton.admin.tasks.get(two.id);
@@ -349,7 +349,7 @@ test("nobody else can use an import's idempotency keys first: neither by the old
     principalId: (await baton.admin.harness.getContext()).principal.id,
     content: issues,
   });
-  // The attackers even know the request, and are faster.
+  // Simulates attackers who even know the request, and use its guessed key first.
   const between = await interceptBaton(baton.url, async ({ method, path, body, forward }) => {
     if (method === 'POST' && path === '/api/v1/tasks') await useUp(guess.keyOf('task', JSON.parse(body)));
     return forward();
@@ -526,7 +526,7 @@ test('issues of GitHub come from standard input, with people by a file, into a w
   writeFileSync(people, 'ann: me\nbob: 12\n');
   const badPerson = await run(['import', 'github', '-', '--people', people, '--yes'], issues);
   assert.deepEqual(
-    [badPerson.code, /maps bob to a value that is not a text/.test(badPerson.text)],
+    [badPerson.code, /maps bob to a value that is not a string/.test(badPerson.text)],
     [2, true],
   );
   const badWord = await run(['import', 'github', '-', '--status', 'QA=maybe'], issues);
@@ -565,9 +565,10 @@ test('an export contains everything that the API lists, and another tenant impor
     assert.ok(kinds.has(kind), kind);
   assert.doesNotMatch(text, new RegExp(baton.connection.adminToken));
   const own = await run(['import', 'baton', file, '--yes']);
-  assert.deepEqual([own.code, /is of the tenant that you are signed in to/.test(own.text)], [1, true]);
+  assert.deepEqual([own.code, /comes from the tenant that you are signed in to/.test(own.text)], [1, true]);
 
-  // Simulates another tenant, which has none of the names in the file. A process created the second task.
+  // Simulates the export of another tenant, whose names are unknown in this one; its second task was created by a
+  // process.
   const elsewhere = join(folder, 'elsewhere.jsonl');
   const step = {
     externalSystem: 'control-plane',
@@ -660,7 +661,8 @@ test('no task is offered before its import is complete', async () => {
 
 test('wherever an import ends, its incomplete tasks are held back, and the next import releases them', async () => {
   const { id: workspace } = await baton.admin.workspaces.create({ slug: 'ends', name: 'Ends' });
-  // One import writes 34 times: it ends in the middle of the tasks, their relations, their comments and references.
+  // An import makes 34 writes: the interruptions fall among the tasks, their relations, their comments and their
+  // references.
   for (const writesMax of [3, 11, 18, 24, 30]) {
     const type = `ends-${writesMax}`;
     let writes = 0;
@@ -796,5 +798,5 @@ test('progress is shown while an import searches the existing tasks', async () =
   await planImport(client, source, targets, output);
   assert.ok(ended.length > 0);
   assert.ok(!ended.includes(true));
-  assert.match(shown, /comparing .* 2\/2 {2}\d+ tasks looked through\n$/);
+  assert.match(shown, /comparing .* 2\/2 {2}\d+ tasks searched\n$/);
 });

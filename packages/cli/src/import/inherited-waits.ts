@@ -26,9 +26,9 @@ export function withInheritedWaits(
       .filter((to) => components.get(to) !== components.get(item.id))
       .map((to): Link => ({ to, type: 'depends_on' }));
     if (links.length < waits.length)
-      leftOut.add('waits, by its parent, for what waits for itself: that relation', item.id);
+      leftOut.add('waits, through its parent, for an item that waits for it in turn: that relation', item.id);
     const isHeld = blockedBy !== undefined && item.status !== 'blocked';
-    if (isHeld) leftOut.add(`is below an item that is blocked: blocked too`, `${item.id}: ${blockedBy}`);
+    if (isHeld) leftOut.add(`is below a blocked item: blocked too`, `${item.id}: ${blockedBy}`);
     return {
       ...item,
       ...(isHeld && { status: 'blocked' as const }),
@@ -83,7 +83,8 @@ function waitsBelowIn(known: ReadonlyMap<string, SourceItem>): (parent: SourceIt
     for (const to of waitsOf(parent).slice(0, bounds.linksReadMax)) {
       const prerequisite = known.get(to);
       if (prerequisite === undefined || isOver(prerequisite) || waits.length > bounds.waitsMax) continue;
-      // A parent that depends on one of its children is done after it; the other children don't inherit that.
+      // A parent that depends on one of its children is done after that child; the other children don't inherit this
+      // dependency.
       if (!parentsOf(prerequisite, known).includes(parent)) waits.push(to);
     }
     memo.set(parent.id, waits);

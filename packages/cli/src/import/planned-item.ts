@@ -32,7 +32,7 @@ export interface PlannedItem extends Omit<SourceItem, 'comments'> {
 
 export interface PlannedComment {
   readonly body: string;
-  /** The same for the same comment in every import. */
+  /** Identifies a comment: the same in every import. */
   readonly key: string;
 }
 
@@ -61,7 +61,7 @@ export function planItems(
   return items.map((item) => planned(item, links.get(item.id) ?? [], source, assigneeIdOf));
 }
 
-/** Removes items and relations with ids that the service rejects: one of them would fail every request. */
+/** Removes items and relations with ids that the service rejects: a single one would make every request fail. */
 export function withUsableIds<Given extends Source>(source: Given): Given {
   const { leftOut } = source;
   const items = source.items.flatMap((item) => {
@@ -96,9 +96,9 @@ function linksOf(
   const left = new Set(kept.map(keyOf));
   for (const relation of wanted)
     if (!left.has(keyOf(relation))) leftOut.add(whyNot(relation, fates), textOf(relation));
-  // Relations of an item to itself are included in that count, and reported above.
+  // `dropped` also counts relations of an item to itself, which are reported above.
   const repeated = dropped.repeated - wanted.filter(({ from, to }) => from === to).length;
-  if (repeated > 0) leftOut.add('relations repeat another one', String(repeated));
+  if (repeated > 0) leftOut.add('relations are duplicates', String(repeated));
   return Map.groupBy(kept, ({ from }) => from);
 }
 
@@ -126,15 +126,15 @@ function planned(
   const { id } = item;
   const assigneeId = item.assignee === undefined ? undefined : assigneeIdOf(item.assignee);
   const title = storable(item.title).replaceAll(/\s+/g, ' ').trim();
-  if (title.length > bounds.titleCharactersMax) leftOut.add('title was too long and is truncated', id);
+  if (title.length > bounds.titleCharactersMax) leftOut.add('title was too long and has been truncated', id);
   const description = fitting(storable(item.description));
   if (description.length < storable(item.description).length)
-    leftOut.add('description was too long and is truncated', id);
+    leftOut.add('description was too long and has been truncated', id);
   if (relations.length > bounds.linksMax)
     leftOut.add(`has more than ${bounds.linksMax} relations: the rest`, id);
   if (item.comments.length > bounds.commentsMax)
     leftOut.add(`has more than ${bounds.commentsMax} comments: the oldest`, id);
-  // The service accepts those of a Baton unchanged.
+  // The service accepts the custom fields of a Baton unchanged.
   const customFields =
     system === 'baton'
       ? item.customFields
@@ -154,7 +154,7 @@ function planned(
     customFields,
     links: relations.slice(0, bounds.linksMax).map(({ to, type }) => ({ to, type })),
     comments: plannedComments(item.comments.slice(-bounds.commentsMax), () =>
-      leftOut.add('comment was too long and is truncated', id),
+      leftOut.add('comment was too long and has been truncated', id),
     ),
   };
   const values: Readonly<Record<FieldName, unknown>> = {
@@ -187,7 +187,7 @@ function plannedComments(comments: readonly SourceComment[], onCut: () => void):
   });
 }
 
-/** A request holds 1 MiB, as JSON in UTF-8. */
+/** A request holds at most 1 MiB, as JSON in UTF-8. */
 function fitting(text: string): string {
   let fits = cut(text, bounds.descriptionCharactersMax);
   while (Buffer.byteLength(JSON.stringify(fits)) > bounds.descriptionBytesMax)

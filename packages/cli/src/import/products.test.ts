@@ -28,7 +28,7 @@ interface Imported {
   /** Tasks by their ids in the source, without the prefix of the ids. */
   readonly tasks: Readonly<Record<string, Task>>;
   readonly statuses: Readonly<Record<string, string>>;
-  /** Its tasks that are offered to agents. */
+  /** The tasks of the source that are offered to agents. */
   readonly offered: readonly string[];
   /** The skipped records: the reason, the count, and the places. */
   readonly leftOut: Readonly<Record<string, string>>;
@@ -110,16 +110,16 @@ test("beads: issues that bd ready doesn't list are not offered, and records that
   assert.deepEqual(leftOut, {
     'is a header of bd export, not an issue': '1 | line 1',
     'is of _type memory, not an issue': '1 | line 24',
-    'is not an issue: it needs id, title and status as texts': '1 | line 25',
+    'is not an issue: it needs id, title and status as strings': '1 | line 25',
     'is not JSON': '1 | line 26',
     'is not work (agent): blocked, so it is not offered to agents': '1 | pot-12',
     'is not work (message): blocked, so it is not offered to agents': '1 | pot-13',
     'is not work (gate): blocked, so it is not offered to agents': '1 | pot-14',
     'is not work (template): blocked, so it is not offered to agents': '1 | pot-16',
     'is not work (pinned): blocked, so it is not offered to agents': '1 | pot-18',
-    'is hooked for an agent there: blocked, so it is not offered to agents': '1 | pot-19',
+    'is hooked for an agent in the source: blocked, so it is not offered to agents': '1 | pot-19',
     'waits for something outside of the file: blocked': '1 | pot-22',
-    'is below an item that is blocked: blocked too': '2 | pot-11: pot-10 | pot-17: pot-16',
+    'is below a blocked item: blocked too': '2 | pot-11: pot-10 | pot-17: pot-16',
     'relation points to an item that is not in the source': '1 | pot-22 depends_on external:shop:glaze',
     'assignee is unknown here: map names with --people': '1 | joe',
   });
@@ -163,12 +163,12 @@ test('Backlog.md: ids are compared as it does, comments are comments, drafts are
     '## Description\n\nIn red and white.\n\n## Acceptance Criteria\n\n- [x] #1 No rust',
   );
   const { ['assignee is unknown here: map names with --people']: _, ...others } = leftOut;
-  const [broken = ''] = Object.keys(others).filter((reason) => reason.startsWith('has a front matter that'));
-  assert.match(broken, /^has a front matter that is not valid YAML \(.+\)$/);
+  const [broken = ''] = Object.keys(others).filter((reason) => reason.startsWith('has front matter that'));
+  assert.match(broken, /^has front matter that is not valid YAML \(.+\)$/);
   const { [broken]: where, ...named } = others;
   assert.equal(where, '1 | tasks/task-8.md');
   assert.deepEqual(named, {
-    'is a folder below the tasks, which Backlog.md does not read': '1 | tasks/old',
+    'is a subfolder of tasks, which Backlog.md does not read': '1 | tasks/old',
     'is a folder that contains no tasks': '3 | decisions | docs | archive/drafts',
   });
 });
@@ -322,7 +322,7 @@ test('ClickUp: null is empty, [a,b] is a list, 1 is urgent, and a parent has two
   assert.deepEqual(await relationsOf('86a2'), ['parent 86a1']);
   assert.deepEqual(await relationsOf('86a3'), ['parent 86a1']);
   assert.deepEqual(leftOut, {
-    'has several assignees: the first one gets it, all are kept in its fields': '1 | 86a1',
+    'has several assignees: it is assigned to the first one; all are kept in its fields': '1 | 86a1',
     'assignee is unknown here: map names with --people': '2 | ann',
   });
 });
@@ -352,7 +352,7 @@ test('rows without an id are identified by their title, even if several have the
   assert.deepEqual(Object.keys(tasks), ['Sweep', 'Sweep (2)', 'Lock up', 'Go']);
   assert.deepEqual([tasks['Sweep (2)']?.title, tasks['Sweep (2)']?.description], ['Sweep', 'yard']);
   assert.deepEqual(await relationsOf('Lock up'), []);
-  assert.equal(leftOut['has no id and the title of another row, and is imported as'], '1 | Sweep (2)');
+  assert.equal(leftOut['has no id and the same title as another row; imported as'], '1 | Sweep (2)');
   assert.equal(leftOut['relation refers to a name that several rows have'], '1 | Lock up → Sweep');
 });
 
@@ -393,7 +393,7 @@ test('GitHub by REST: an issue that another one blocks is blocked, even if the l
   assert.deepEqual([statuses, offered], [{ '#1': 'blocked', '#2': 'todo' }, ['#2']]);
   assert.deepEqual(await relationsOf('#2'), ['parent #1']);
   assert.deepEqual(leftOut, {
-    'is not an issue of GitHub: it needs number and title': '1 | issue 3',
+    'is not a GitHub issue: it needs a number and a title': '1 | issue 3',
     'is blocked by an open issue that this list does not contain (blocked_by): blocked': '1 | lamp/post#1',
   });
 });
@@ -427,7 +427,7 @@ test("a task that starts later is blocked if its type doesn't hold tasks until t
   assert.equal(statuses['1206'], 'blocked');
   assert.ok(!offered.includes('1206'));
   assert.equal(
-    leftOut['starts later, and the task type hasty holds no task until its start date: blocked'],
+    leftOut['starts later, and the task type hasty does not hold tasks until their start date: blocked'],
     '1 | asana/1206: 2199-01-01T00:00:00.000Z',
   );
 });

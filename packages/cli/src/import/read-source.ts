@@ -5,13 +5,13 @@ import { PlainError } from '../plain-error.ts';
 
 export { visible };
 
-/** The limits of one import. The 3,003 issues of a real tracker have 0.8 MB. */
+/** The limits of one import. The 3,003 issues of a real tracker take up 0.8 MB. */
 export const readingBounds = {
   fileBytesMax: 256 * 1024 * 1024,
   /** The limit of one JSON value on a line: the longest description, with each character escaped. */
   lineCharactersMax: 4 * 1024 * 1024,
   itemsMax: 100_000,
-  /** A document of a task has at most 20 levels; no tracker nests deeper. */
+  /** More than enough: a task's document has at most 20 levels, and no tracker nests deeper. */
   depthMax: 64,
 } as const;
 
@@ -93,7 +93,7 @@ function isDeeper(text: string, depthMax: number): boolean {
   return false;
 }
 
-/** A line with content, and its number from 1 on. */
+/** A line with content, and its number, starting at 1. */
 export interface NumberedLine {
   readonly line: string;
   readonly number: number;
@@ -103,7 +103,7 @@ export interface NumberedLine {
  * Returns the lines of a text with content.
  * @param bounds the number of lines and their length; by default those of a source with one item per line
  * @param onTooLong called with the number of a line that is too long, which is then skipped
- * @throws PlainError for none, too many, and one that is too long if `onTooLong` is absent
+ * @throws PlainError if there are no lines or too many, or if one is too long and `onTooLong` is absent
  */
 export function splitLines(
   text: string,

@@ -17,7 +17,7 @@ export interface Dropped {
   closingCycle: number;
   /** They wait for a deleted item, which will never be done. */
   waitingForDeleted: number;
-  /** They duplicate another one, or point to their own item. */
+  /** They duplicate another relation, or point to their own item. */
   repeated: number;
 }
 
@@ -61,7 +61,7 @@ export function describeDropped({ dangling, closingCycle, waitingForDeleted, rep
     [dangling, 'point to an issue that is not in the backlog'],
     [closingCycle, 'would close a cycle'],
     [waitingForDeleted, 'wait for a deleted issue'],
-    [repeated, 'repeat another one or point to themselves'],
+    [repeated, 'are duplicates or point to their own issue'],
   ];
   return reasons
     .filter(([count]) => count > 0)

@@ -87,7 +87,7 @@ async function findKnown(
     for (const [id, task] of begun) known.set(id, task);
     return { known, begun: [...ids].filter((id) => isBegun(known.get(id))).length };
   };
-  const detail = () => (scanned === 0 ? '' : `${scanned} tasks looked through`);
+  const detail = () => (scanned === 0 ? '' : `${scanned} tasks searched`);
   return shown(output, { name: 'comparing', total: named.size, done: () => done, detail }, work);
 }
 
@@ -101,7 +101,7 @@ export interface ImportResult {
   readonly changed: number;
   /** The reason why an item could not be written, by its id; the next import retries it. */
   readonly failed: ReadonlyMap<string, string>;
-  /** Values that could not be written as in the source. */
+  /** Values that could not be written as they are in the source. */
   readonly leftOut: LeftOut;
   readonly taskIds: ReadonlyMap<string, string>;
   readonly seconds: number;
@@ -169,7 +169,8 @@ async function writeAll(writing: Writing, work: Work, output: ConsoleOutput): Pr
       const { item } = change;
       const written = await writeTask(writing, change, held.has(item.id) && hold !== 'impossible');
       writing.taskIds.set(item.id, written.taskId);
-      // Any other item gets its complete reference below, before other items are related to it.
+      // These items claim their name now; any other item gets its complete reference below, before others are related
+      // to it.
       if (change.known === undefined && (isLater.has(change) || isOver(item) || item.names !== undefined))
         await claimName(writing, change, written.taskId);
       if (written.unfinished !== undefined && isHeldOpen(change, held))
@@ -193,7 +194,7 @@ async function writeAll(writing: Writing, work: Work, output: ConsoleOutput): Pr
   });
 }
 
-/** Whether it is offered only after all relations exist. */
+/** Whether the item is open and held back until all relations exist. */
 function isHeldOpen({ item }: ImportChange, held: ReadonlySet<string>): boolean {
   return held.has(item.id) && !isOver(item);
 }
@@ -233,7 +234,7 @@ class Failures {
     return this.texts.has(id);
   }
 
-  /** Caused by the failure of another item, so it doesn't end the import. */
+  /** Records a failure that another item caused, so it doesn't end the import. */
   note(id: string, text: string): void {
     this.texts.set(id, text);
   }
@@ -251,16 +252,16 @@ class Failures {
       this.hasReusedKey ||= error.code === 'idempotency_key_reused';
       this.texts.set(id, reasonOf(error));
       this.#refused += 1;
-      // If most are written, the failing items must not affect the others.
+      // The import ends only if more items fail than succeed: otherwise, the rejected ones must not affect the others.
       if (this.#refused > Math.max(failuresMax, this.#written))
         throw new PlainError(
-          `More than ${failuresMax} items were refused, and fewer written; the last one refused (${id}): ${reasonOf(error)}\nThe created tasks remain; run it again when the problem is fixed.`,
+          `More than ${failuresMax} items were refused, more than were written; the last refused one (${id}): ${reasonOf(error)}\nThe created tasks remain; run it again when the problem is fixed.`,
         );
     }
   }
 }
 
-/** Whether other items may succeed. */
+/** Whether the error concerns only this item, so that others may succeed. */
 function isOfItem({ status }: BatonError): boolean {
   return status >= 400 && status < 500 && ![401, 403, 429].includes(status);
 }

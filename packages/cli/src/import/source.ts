@@ -8,7 +8,7 @@ export type Priority = 'critical' | 'high' | 'medium' | 'low';
 
 /** One item of another tracker. Its texts are unchanged. */
 export interface SourceItem {
-  /** Its name there, unique in the source. */
+  /** Its name in the tracker, unique in the source. */
   readonly id: string;
   /** Its position, for people. */
   readonly place: string;
@@ -18,10 +18,10 @@ export interface SourceItem {
   /** A status of its task type, if the source has one. */
   readonly statusKey?: string;
   readonly typeKey?: string;
-  /** The slugs of its workspace from the root on, if the source is a Baton. */
+  /** The slugs of its workspace, starting at the root, if the source is a Baton. */
   readonly workspace?: string;
   readonly priority: Priority;
-  /** The assignee, by the name there. */
+  /** The assignee, by their name in the tracker. */
   readonly assignee?: string;
   /** An instant. */
   readonly dueDate?: string;
@@ -70,7 +70,7 @@ export interface Source {
 }
 
 const examplesMax = 5;
-/** Reasons contain names of fields, and a file may have any number of those. */
+/** Bounds the distinct reasons: they contain names of fields, of which a file may have any number. */
 const reasonsMax = 200;
 
 /** Collects what an import skips or changes, by reason, for its report. */

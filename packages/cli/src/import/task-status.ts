@@ -9,7 +9,7 @@ export function findOpenStatus({ status, statusKey }: Status, lifecycle: Lifecyc
   const { statuses, claimStatus, initialStatus } = lifecycle;
   const category = status === 'open' ? 'active' : status;
   const named = statuses.find(({ key, category: own }) => key === statusKey && own === category);
-  // A new task has no lease.
+  // A new task has no lease, so it can't have the claim status.
   if (named !== undefined && named.key !== claimStatus) return named.key;
   return status === 'open' ? initialStatus : statuses.find(({ category: own }) => own === category)?.key;
 }
@@ -46,7 +46,7 @@ function isUntouched({ status, systemStatusCategory: category }: Task, lifecycle
   return status === lifecycle.initialStatus || category === 'backlog';
 }
 
-/** Whether a task should be blocked, but its type has no such status that can be reached from the current one. */
+/** Whether a task should be blocked, but its type has no blocked status that can be reached from the current one. */
 export function isBlockedInVain(item: Status, task: Task, lifecycle: Lifecycle): boolean {
   if (item.status !== 'blocked' || task.systemStatusCategory === 'blocked') return false;
   const wanted = findOpenStatus(item, lifecycle);

@@ -1,8 +1,8 @@
 import type { Priority, SourceStatus } from './source.ts';
 
-/** What words that people define in their tracker mean. */
+/** The meanings of words that people define in their tracker. */
 export interface Words {
-  /** What statuses mean, by their names as normalized by `plainWord`. */
+  /** The meanings of statuses, by their names as normalized by `plainWord`. */
   readonly statuses: ReadonlyMap<string, SourceStatus>;
 }
 
@@ -13,7 +13,8 @@ const statusWords: readonly (readonly [SourceStatus, RegExp])[] = [
     /^(?:cancel(?:l?ed)?|won'?t (?:do|fix)|wontfix|not planned|not_planned|rejected|declined|duplicate|invalid|obsolete|abandoned|deleted|tombstone|archived)$/,
   ],
   ['backlog', /^backlog$/],
-  // Agents are offered tasks in `backlog`, so work that should not start or is not accepted yet needs another status.
+  // Agents are offered tasks in `backlog`, so work that should not start or hasn't been accepted yet needs another
+  // status.
   [
     'blocked',
     /^(?:blocked|on hold|on-hold|waiting|paused|draft|proposed|triage|deferred|postponed|icebox|on ice|someday|later|snoozed)$/,

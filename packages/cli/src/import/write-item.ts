@@ -47,7 +47,7 @@ export interface WrittenTask {
 
 /**
  * Creates or changes the task of an item, except for its relations, its comments, and the status of an unfinished one.
- * @param isHeld whether a new one is held back until `finishTask`, so that no agent takes it in between
+ * @param isHeld whether a new task is held back until `finishTask`, so that no agent takes it in between
  * @throws BatonError
  */
 export async function writeTask(
@@ -85,7 +85,7 @@ async function createTask(writing: Writing, item: PlannedItem, isHeld: boolean):
     return await baton.tasks.create(body, { idempotencyKey: attempt.keyOf('task', body) });
   } catch (error) {
     if (!isHeld || !(error instanceof BatonError) || error.code !== 'unknown_requirement') throw error;
-    // A caller who may not read capabilities gets the error about a missing one only here.
+    // Without the permission to read capabilities, only this error shows that the capability is missing.
     writing.leaveOut(cannotHoldReason, item.id);
     return createTask(writing, item, false);
   }
@@ -132,10 +132,10 @@ function patchOf(item: PlannedItem, fields: readonly FieldName[], task: Task): T
     priority,
     assignee: { assigneeId },
     dueDate,
-    // Fields of others remain.
+    // Custom fields that others wrote remain.
     customFields: { ...task.customFields, ...customFields },
     startDate,
-    // Only people remove a check.
+    // Only people can remove a check.
     acceptance: [...task.acceptance.filter(({ key }) => !imported.has(key)), ...acceptance],
   };
   return Object.assign(
@@ -157,9 +157,9 @@ async function moveTask(writing: Writing, item: PlannedItem, task: Task): Promis
   const { lifecycleSchema } = targets.typeOf({ typeKey: task.typeKey });
   const isOver = task.systemStatusCategory.startsWith('terminal_');
   if (isOver && item.status !== 'cancelled')
-    leaveOut('is open again in the source, and ended here: an ended task is not reopened', item.id);
+    leaveOut('is open again in the source, but ended here: an ended task is not reopened', item.id);
   if (task.systemStatusCategory === 'terminal_success' && item.status === 'cancelled')
-    leaveOut('is cancelled in the source, and done here: an ended task is not changed', item.id);
+    leaveOut('is cancelled in the source, but done here: an ended task is not changed', item.id);
   if (isOver) return;
   const status =
     item.status === 'cancelled'
@@ -174,7 +174,7 @@ async function moveTask(writing: Writing, item: PlannedItem, task: Task): Promis
 
 async function completeTask({ baton, leaveOut }: Writing, item: PlannedItem, task: Task): Promise<Task> {
   if (task.systemStatusCategory === 'terminal_cancelled')
-    leaveOut('is done in the source, and cancelled here', item.id);
+    leaveOut('is done in the source, but cancelled here', item.id);
   if (task.systemStatusCategory.startsWith('terminal_')) return task;
   const done = await matched(baton, task, async (now) =>
     now.systemStatusCategory.startsWith('terminal_')
@@ -224,14 +224,14 @@ function statusToGive({ targets, leaveOut }: Writing, item: PlannedItem, task: T
   const status = findNextStatus(item, task, lifecycleSchema);
   if (status === undefined || item.status === 'cancelled') return status;
   if (isReachable(task.status, status, lifecycleSchema)) return status;
-  leaveOut(`has a status that no step leads to from ${task.status}, where it stays`, item.id);
+  leaveOut(`has a status that can't be reached from ${task.status}, where it stays`, item.id);
   return undefined;
 }
 
 /** Not `etagOf`: the replayed response to a creation has no ETag. */
 const tagOf = ({ version }: Task): string => `"task-${version}"`;
 
-/** The replayed response to a creation has an old version: the task is then read once more. */
+/** The replayed response to a creation has an old version, so the task is read again. */
 async function matched(baton: BatonClient, task: Task, write: (now: Task) => Promise<Task>): Promise<Task> {
   try {
     return await write(task);
@@ -250,7 +250,7 @@ export async function writeComments(
   const { baton, attempt, leaveOut } = writing;
   const made = [...(change.known?.comments ?? [])];
   const bodies = new Map<string, number>();
-  // An interrupted import may have added some of them.
+  // An interrupted import may already have added some of the comments.
   if (change.known !== undefined)
     for await (const { body } of baton.tasks.listComments(taskId, { limit: 200 }))
       bodies.set(body, (bodies.get(body) ?? 0) + 1);
@@ -273,7 +273,7 @@ export async function writeComments(
   return made;
 }
 
-/** Another person's import has created the task of an item at the same time. */
+/** Another person's import has created the task of an item concurrently. */
 export class Overtaken extends Error {}
 
 /**

@@ -6,9 +6,9 @@ import type { Writing } from './write-item.ts';
 const protectedCodes: readonly string[] = ['permission_denied', 'acceptance_protected'];
 
 export interface WrittenLinks {
-  /** The current ones, for the comparison of the next import. */
+  /** The current relations, for the comparison of the next import. */
   readonly made: readonly string[];
-  /** Those that may be created later, once their target exists. */
+  /** The relations that may be created later, once their targets exist. */
   readonly missing: ReadonlySet<Link>;
 }
 
@@ -48,12 +48,15 @@ async function writeLink(
     if (error.code === 'relation_exists') return 'made';
     if (!['dependency_cycle', 'invalid_relation', 'not_found'].includes(error.code)) throw error;
     leaveOut(`relation was refused (${error.code})`, id);
-    // An import never breaks a cycle that people have created in Baton; an invisible task may become visible.
+    // A task that isn't visible now may become visible, so its relation is tried again. A relation that would close a
+    // cycle isn't: an import never removes relations that people created.
     return error.code === 'not_found' ? 'missing' : 'refused';
   }
 }
 
-/** @returns those that no longer exist */
+/**
+ * @returns the relations that no longer exist
+ */
 async function removeLinks(
   { baton, taskIds, leaveOut }: Writing,
   { item, removedLinks }: ImportChange,
@@ -71,8 +74,8 @@ async function removeLinks(
       if (found !== undefined) await baton.tasks.deleteRelation(taskId, found.id);
       removed.push(link);
     } catch (error) {
-      // Only holders of task_types.manage remove `spawned_by`, and only people and its author remove a blocking
-      // relation: such a failure doesn't affect other items.
+      // Only holders of task_types.manage can remove `spawned_by`, and only people and its author can remove a blocking
+      // relation. Such a rejection doesn't end the import.
       if (!(error instanceof BatonError) || !protectedCodes.includes(error.code)) throw error;
       leaveOut(`relation was removed in the source, and you may not remove it here (${link.type})`, item.id);
     }

@@ -13,7 +13,8 @@ export interface EventRange {
 
 const pageEventsMax = 200;
 /**
- * The journal is in the order of commits, and an event has the start time of its change: no change takes this long.
+ * An upper bound on the duration of a change. The journal is in commit order, but an event's time is the start of its
+ * change, so event times can be out of order by this much.
  */
 const disorderMsMax = 10 * 60_000;
 

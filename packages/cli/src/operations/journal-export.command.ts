@@ -57,7 +57,7 @@ async function writeAll(events: ReturnType<typeof eventsOf>, lines: EventLines):
 
 function linesOf({ file, resume, after }: Options, { output }: CommandContext): Promise<EventLines> {
   if (file !== undefined) return linesToFile(file, resume === true);
-  if (resume) throw new PlainError('--resume continues a file: name it by --file.');
+  if (resume) throw new PlainError('--resume continues a file: name it with --file.');
   return Promise.resolve(linesToOutput(output, after));
 }
 
@@ -75,6 +75,6 @@ async function report(
 function time(text: string): number {
   const at = /^\d{4}-\d\d-\d\dT.*(Z|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(at))
-    throw new InvalidArgumentError('It must be a time with its offset: 2026-01-31T00:00:00Z.');
+    throw new InvalidArgumentError('It must be a time with a UTC offset, such as 2026-01-31T00:00:00Z.');
   return at;
 }

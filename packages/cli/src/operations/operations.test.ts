@@ -146,7 +146,7 @@ test('a file is new and private, and an interrupted export continues in it witho
     (await run('export', '--file', file)).stderr,
     /journal\.jsonl exists: continue it with --resume/,
   );
-  // The file after a kill in the middle of a write.
+  // Simulates a kill in the middle of a write.
   truncateSync(file, statSync(file).size - 30);
   const { code, lines } = await run('export', '--file', file, '--resume', '--json');
   assert.equal(code, 0);
@@ -160,7 +160,7 @@ test('resume starts an empty file again, and rejects one that is not an export',
   assert.equal((await run('export', '--file', file, '--resume')).lines[0]?.slice(0, 10), '450 events');
   appendFileSync(file, 'something else\n');
   assert.match((await run('export', '--file', file, '--resume')).stderr, /last line of .* is not an event/);
-  assert.match((await run('export', '--resume')).stderr, /name it by --file/);
+  assert.match((await run('export', '--resume')).stderr, /name it with --file/);
   assert.match(
     (await run('export', '--file', join(home, 'none'), '--resume')).stderr,
     /can't be written \(ENOENT\)/,

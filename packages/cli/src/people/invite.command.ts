@@ -51,13 +51,15 @@ const expiresIn = [
   'how long the link works, such as 7d, 12h or 30m (7d by default; at most 30d)',
   lifetime(60, 30),
 ] as const;
-const consoleUrl = ['--console-url <address>', 'the address of the console, if it runs apart'] as const;
+const consoleUrl = ['--console-url <address>', 'the address of the console, if it runs separately'] as const;
 
-/** `baton invite`: a one-time link by which a person gets in, with a role. */
+/**
+ * `baton invite`: a one-time link with which a person signs in, with a role.
+ */
 export function addInvite(program: Command, context: CommandContext): void {
   const command = program
     .command('invite')
-    .description('invite a person by a one-time link')
+    .description('invite a person with a one-time link')
     .argument('<name>', 'the name of the person');
   addResource(program, invitations, context);
   withCommonOptions(command, fieldsNamed(...issuedFields))
@@ -98,7 +100,7 @@ async function invite(
     attempt.forget();
     return invited;
   } catch (error) {
-    // Only a repetition of an interrupted attempt uses the same keys.
+    // Only repeating an interrupted attempt uses the same keys.
     if (!(error instanceof PlainError && isUnfinished(error.cause))) attempt.forget();
     throw error;
   }
@@ -142,12 +144,12 @@ const invitations: Resource = {
     },
     {
       usage: 'revoke <invitation>',
-      summary: 'revoke a link; somebody who never accepted also loses the access that waited for them',
+      summary: 'revoke a link; somebody who never accepted also loses their pending access',
       result: fieldsNamed('id', 'displayName', 'disabledPrincipalId'),
       options: [['--reason <text>', 'why, for the audit log']],
       call: revoke,
       says: ({ displayName, disabledPrincipalId }) =>
-        `The link of ${String(displayName)} is revoked${disabledPrincipalId === null ? '' : ', and so is the access that waited for them'}.`,
+        `The link of ${String(displayName)} is revoked${disabledPrincipalId === null ? '' : ', and so is their pending access'}.`,
     },
   ],
 };
@@ -223,7 +225,7 @@ async function issuedOf(
 ): Promise<Issued> {
   const { id: invitationId, displayName, email, role: accessRole, expiresAt } = invitation;
   const link = invitationLink(address ?? consoleAddress(access), token);
-  // The link works without it.
+  // A failure is not fatal: the link works without the e-mail.
   const isMailed = email !== null && (await mailInvitation(baton, { principalId, token }).catch(() => false));
   return { displayName, email, accessRole, principalId, invitationId, expiresAt, link, isMailed };
 }
@@ -241,9 +243,7 @@ function issuedLines({ displayName, accessRole, expiresAt, link, email, isMailed
       : [
           ...(email === null
             ? []
-            : [
-                `No e-mail is sent to ${email}: e-mail isn't set up (CP_SMTP_HOST), or not for this address.`,
-              ]),
+            : [`No e-mail can be sent to ${email}: check CP_SMTP_HOST and the address.`]),
           'Send them this link. It works once, and is not shown again:',
         ]),
     String(link),

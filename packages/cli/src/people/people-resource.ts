@@ -7,7 +7,9 @@ import { type Called, defineColumns, type Item, type Resource } from '../resourc
 import { fieldsNamed } from '../result-form.ts';
 import { findAdministration } from './administration.ts';
 
-/** `baton people`: everybody, with the records of both services under one name. */
+/**
+ * `baton people`: everybody, with the records of both services joined under one name.
+ */
 
 const fields = [
   ...(['id', 'principalId', 'iamPrincipalId', 'kind', 'displayName', 'email', 'agent'] as const),
@@ -18,7 +20,7 @@ const states = ['active', 'invited', 'no_access', 'disabled'];
 
 export const peopleResource: Resource = {
   noun: 'people',
-  summary: 'people, agents and services of both services, and whether they have access',
+  summary: 'people, agents and services in both services, and whether they have access',
   list: {
     operation: fieldsNamed(...fields),
     columns: [

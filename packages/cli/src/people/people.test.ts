@@ -50,7 +50,7 @@ test('invite makes a link for a person who has the role as soon as they accept, 
   assert.match(text, /^Maria Lopez is invited as member, until \d{4}-/);
   assert.match(
     text,
-    /^No e-mail is sent to maria@example\.com: e-mail isn't set up \(CP_SMTP_HOST\), or not for this address\.\nSend them/m,
+    /^No e-mail can be sent to maria@example\.com: check CP_SMTP_HOST and the address\.\nSend them/m,
   );
   const link = String(/^http:.*$/m.exec(text)?.[0]);
   assert.match(link, /^http:\/\/localhost:\d+\/invite#/);
@@ -89,7 +89,7 @@ test('inviting twice invites nobody twice: by the e-mail address, or else by the
     assert.match(await refused(args), /^Ada is invited already, until .*Renew that invitation/);
   assert.equal((await openOf('Ada')).length, 1);
   assert.equal((await personOf('Ada')).length, 1);
-  // Another person of the same name has another address.
+  // This person has the same name but a different address.
   await done(['invite', 'Ada', '--email', 'ada@example.org']);
   assert.equal((await openOf('Ada')).length, 2);
 });
@@ -143,7 +143,7 @@ test('revoke ends the link and the access that waited; the person can be invited
   const { link, principalId } = await json(['invite', 'Revoked Person']);
   assert.match(
     await done(['invite', 'revoke', 'Revoked Person', '--reason', 'mistake']),
-    /^The link of Revoked Person is revoked, and so is the access that waited for them\.$/m,
+    /^The link of Revoked Person is revoked, and so is their pending access\.$/m,
   );
   await assert.rejects(read(link), { code: 'invalid_invitation' });
   assert.equal((await baton.admin.principals.get(principalId)).status, 'disabled');
@@ -167,7 +167,7 @@ test('nobody invites somebody to a role that allows more than they may do, and n
       BATON_TOKEN: lead.token,
       BATON_HOME: home,
     }),
-    /^Invitations need the administration of identity, which BATON_URL and BATON_TOKEN doesn't have\. Run this on the machine/,
+    /^Invitations need access to identity.s administration, which BATON_URL and BATON_TOKEN doesn't have\. Run this on the machine/,
   );
   const { invitePerson } = await import('@baton/sdk/people');
   const client = createClient({ url: baton.url, credential: { token: lead.token } });
@@ -218,7 +218,7 @@ test('people list has everybody of both services once, with the reason why someb
   assert.deepEqual(lines(here.id), ["no_access: can't sign in: no identity is bound"]);
   assert.deepEqual(lines(paused.principalId), ['disabled: disabled at identity']);
   assert.deepEqual(lines(binding?.iamPrincipalId ?? ''), ['disabled: disabled at identity']);
-  // Disabled here: the identity doesn't reappear as somebody without access.
+  // Disabled in coordination: the identity must not reappear as somebody without access.
   await baton.admin.principals.disable(paused.principalId, {});
   await api.principals.enable(tenant, binding?.iamPrincipalId ?? '');
   const again = (await json(['people', 'list', '--limit', '2000'])).items.filter(

@@ -32,7 +32,7 @@ export const accessResource: Resource = {
     },
     {
       usage: 'set <principal> <role>',
-      summary: 'give somebody an access role in place of their present access',
+      summary: 'give somebody an access role in place of their current access',
       result: responseOf('setPrincipalAccess', 'displayName'),
       async call({ baton, args: [name = '', role = ''] }) {
         const id = await findPrincipalId(baton, name);

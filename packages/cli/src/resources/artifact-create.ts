@@ -21,7 +21,7 @@ export async function createArtifact({
   const [uri, content] = [text('uri'), text('content')];
   const given = [file === '' ? undefined : 'file', uri && 'link', content && 'document'].filter(Boolean);
   if (given.length !== 1)
-    throw new PlainError('An artifact is one of these: a file, --uri or --content.', {
+    throw new PlainError('Specify the content with exactly one of a file, --uri or --content.', {
       exitCode: exitCodes.usage,
     });
   const [task, runId, type = String(given[0])] = [text('task'), text('runId'), text('type')];

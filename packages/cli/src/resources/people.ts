@@ -3,7 +3,10 @@ import { findId } from '../names.ts';
 import { PlainError } from '../plain-error.ts';
 import type { Called } from './resource.ts';
 
-/** Identity's admin secret, which only the owner of a Baton on this machine has. */
+/**
+ * Resolves the tenant of a command on identity, which requires identity's admin secret: only the owner of a Baton on
+ * this machine has it.
+ */
 export function resolveTenant({ access, options }: Called): string {
   const tenant = (options['tenant'] as string | undefined) ?? access.tenantId;
   if (tenant === undefined || access.adminSecret === undefined)
@@ -13,7 +16,7 @@ export function resolveTenant({ access, options }: Called): string {
   return tenant;
 }
 
-/** Identity's pages use a different kind of cursor. */
+/** Reads identity's list page by page; its cursors differ from those of coordination. */
 export async function* peopleOf(called: Called, q?: string): AsyncGenerator<identity.Principal> {
   const tenant = resolveTenant(called);
   for (let after: string | null | undefined; after !== null; ) {
@@ -26,7 +29,7 @@ export async function* peopleOf(called: Called, q?: string): AsyncGenerator<iden
   }
 }
 
-/** The id of a principal of identity: an id, or its name. @throws PlainError if none or several fit */
+/** The id of a principal in identity, from its id or its name. @throws PlainError if none or several match */
 export function findIdentityPrincipalId(called: Called, text: string): Promise<string> {
   return findId('principal', text, namesOfPeople(called, text));
 }

@@ -118,6 +118,6 @@ export function fieldLines(value: Item): string[] {
 function text(value: unknown): string {
   if (value === null || value === undefined) return '';
   if (typeof value === 'object') return JSON.stringify(value);
-  // Done before the layout, so that the column widths are right.
+  // Escaped before the layout, so that the column widths are right.
   return visible(typeof value === 'string' ? value : JSON.stringify(value));
 }

@@ -31,9 +31,11 @@ export type Find = (baton: BatonClient, text: string) => Promise<string>;
 
 export interface ListSpec {
   readonly columns: readonly Column[];
-  /** The operation whose items it prints, or their form. */
+  /** The operation whose items the command prints, or the form in which it prints them. */
   readonly operation: string | ResultForm;
-  /** Options that are members of the query: `--status <status>` is `status`. The third resolves a name to an id. */
+  /**
+   * Options that become members of the query: `--status <status>` becomes `status`. `find` resolves a name to an id.
+   */
   readonly filters: readonly (readonly [flags: string, description: string, find?: Find])[];
   call(called: Called, query: Readonly<Record<string, unknown>>): AsyncIterable<unknown>;
 }
@@ -49,7 +51,7 @@ export interface ActSpec {
     parse?: (text: string) => unknown,
   ])[];
   call(called: Called): Promise<unknown>;
-  /** The message for people afterwards. */
+  /** The message shown to people afterwards. */
   says(value: Item): string;
 }
 

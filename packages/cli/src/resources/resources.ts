@@ -130,13 +130,13 @@ export const resources: readonly Resource[] = [
         result: responseOf('requestRunCancel'),
         options: [reason],
         call: (called) => called.baton.runs.requestCancel(called.args[0] ?? '', because(called)),
-        says: ({ id }) => `Run ${id} is requested to stop.`,
+        says: ({ id }) => `Run ${id} was requested to stop.`,
       },
     ],
   },
   {
     noun: 'approval',
-    summary: 'requests for decisions of people',
+    summary: 'requests for decisions by people',
     list: {
       operation: 'listApprovals',
       columns: defineColumns<ListedApproval>(
@@ -336,7 +336,7 @@ export const resources: readonly Resource[] = [
   },
   {
     noun: 'principal',
-    summary: 'people, agents and services at coordination',
+    summary: 'people, agents and services in coordination',
     list: {
       operation: 'listPrincipals',
       columns: [
@@ -345,9 +345,9 @@ export const resources: readonly Resource[] = [
         ...defineColumns<Principal>(['NAME', 'displayName']),
       ],
       filters: [
-        ['--q <words>', 'with words of the name, or an e-mail address, that begin like this'],
+        ['--q <words>', 'with an e-mail address or words in the name that begin with these words'],
         ['--kind <kind>', 'human, agent or service'],
-        ['--all', 'also the disabled principals of demos'],
+        ['--all', 'include the disabled principals of demos'],
       ],
       call: (called, query) => withIdentityStatus(called, listPrincipals(called, query)),
     },
@@ -382,7 +382,7 @@ export const resources: readonly Resource[] = [
   },
   {
     noun: 'directory',
-    summary: 'people, agents and services at identity, for the operator',
+    summary: 'people, agents and services in identity, for the operator',
     list: {
       operation: 'identity.listPrincipals',
       columns: defineColumns<identity.Principal>(

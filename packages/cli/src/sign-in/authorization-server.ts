@@ -1,7 +1,7 @@
 import { certificateProblem } from '../certificate-error.ts';
 import { PlainError } from '../plain-error.ts';
 
-/** Identity as an OAuth 2.1 authorization server (RFC 8414), as far as this program needs it. */
+/** Identity as an OAuth 2.1 authorization server (RFC 8414); only the parts that this program needs. */
 export interface AuthorizationServer {
   readonly issuer: string;
   readonly authorizationEndpoint: string;
@@ -18,12 +18,12 @@ export interface GrantedTokens {
 }
 
 export const clientId = 'baton-cli';
-/** All rights that a person may have; the person can be granted fewer. */
+/** All scopes that a person may have; the person may grant fewer. */
 export const scope = 'control-plane:read control-plane:write control-plane:admin';
 const answerMsMax = 15_000;
 const textBytesMax = 65_536;
 
-/** The error code of a response (RFC 6749, section 5.2). */
+/** The error code in a response (RFC 6749, section 5.2). */
 export class OauthFailure extends Error {
   readonly code: string;
 
@@ -35,14 +35,14 @@ export class OauthFailure extends Error {
 
 /**
  * Reads the metadata of identity below the address of Baton.
- * @returns undefined if it offers no sign-in by browser, as versions before 0.3 don't
+ * @returns undefined if it doesn't offer sign-in through the browser, as in versions before 0.3
  */
 export async function findAuthorizationServer(url: string): Promise<AuthorizationServer | undefined> {
   const base = `${url.replace(/\/+$/, '')}/iam`;
   const metadata = await request(`${base}/.well-known/oauth-authorization-server`);
   const { issuer, device_authorization_endpoint: device } = metadata;
   if (typeof issuer !== 'string' || typeof device !== 'string') return undefined;
-  // The issuer's own address may be one that only other machines reach, so requests go to the one that was given.
+  // The issuer's own address may be reachable only from other machines, so requests go to the address that was given.
   return {
     issuer,
     authorizationEndpoint: String(metadata['authorization_endpoint']),

@@ -18,8 +18,8 @@ const slowDownSeconds = 5;
 const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
 
 /**
- * Signs in by the browser of this machine: it returns to a port of the loopback address (RFC 8252).
- * @param show is called with the address to open
+ * Signs in through the browser of this machine, which returns to a port of the loopback address (RFC 8252).
+ * @param show called with the address to open
  */
 export async function signInByBrowser(
   server: AuthorizationServer,
@@ -58,17 +58,20 @@ interface Receiver {
   close(): void;
 }
 
-/** Takes one response: with this state, and of this issuer (RFC 9207), so that no other server's code is sent to ours. */
+/**
+ * Accepts one response: with this state, and from this issuer (RFC 9207), so that no other server's code is sent to
+ * ours.
+ */
 async function openReceiver(state: string, issuer: string): Promise<Receiver> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
-  // Awaited only after the browser was opened.
+  // Awaited only after the browser has been opened.
   promise.catch(() => undefined);
   const timer = setTimeout(() => reject(new PlainError('Nobody signed in within 10 minutes.')), waitMsMax);
   const server = createServer((req, res) => {
     const { pathname, searchParams } = new URL(req.url ?? '/', 'http://127.0.0.1');
     if (req.method !== 'GET' || pathname !== '/callback') return answer(req, res, 404, 'Not found.');
     if (searchParams.get('state') !== state || searchParams.get('iss') !== issuer)
-      return answer(req, res, 400, 'This is not the response to the sign-in of this terminal.');
+      return answer(req, res, 400, 'This response does not belong to the sign-in of this terminal.');
     const [code, error] = [searchParams.get('code'), searchParams.get('error')];
     if (code !== null) {
       answer(req, res, 200, 'You are signed in. Return to the terminal; you can close this page.');
@@ -109,7 +112,7 @@ export interface DeviceCode {
   readonly pageWithCode: string;
 }
 
-/** Signs in by a browser of another machine (RFC 8628). @param show is called with the code */
+/** Signs in through a browser on another machine (RFC 8628). @param show called with the code */
 export async function signInByDevice(
   server: AuthorizationServer,
   show: (code: DeviceCode) => Promise<void>,

@@ -23,7 +23,7 @@ export function addSignIn(program: Command, context: CommandContext): void {
   withCommonOptions(
     program
       .command('login')
-      .description('sign in by browser, or with a personal access token from standard input'),
+      .description('sign in through the browser, or with a personal access token from standard input'),
     fieldsNamed('name', 'url', 'principal', 'tenant'),
   )
     .option('--name <name>', 'the name of the profile; the host of the address by default')
@@ -64,7 +64,7 @@ async function logIn(options: LoginOptions, context: CommandContext): Promise<vo
     });
   const signedIn = await signIn(url, options, context);
   const given = signedIn.token ?? { accessToken: async () => accessOf(signedIn.grant) };
-  // It is stored only after it has worked.
+  // The token is stored only after it has worked.
   const { principal, tenant } = await withClient(ofUrl(url, given, 'login'), (baton) =>
     baton.harness.getContext(),
   );
@@ -81,14 +81,15 @@ type SignedIn =
   | { readonly token: string; readonly grant?: undefined }
   | { readonly grant: ProfileGrant; readonly token?: undefined };
 
-/** With a token from a pipe, by a code for another machine, or by the browser of this one. */
+/** Signs in with a token from a pipe, with a code for another machine, or through the browser of this machine. */
 async function signIn(url: string, options: LoginOptions, { config }: CommandContext): Promise<SignedIn> {
   const isPiped =
     !process.stdin.isTTY && options.device !== true && options.token !== true && options.browser;
   if (options.token === true || isPiped) return { token: await readToken(url) };
   const server = await findAuthorizationServer(url);
   if (server === undefined) {
-    if (options.device === true) throw new PlainError(`${url} offers no sign-in by browser. Use --token.`);
+    if (options.device === true)
+      throw new PlainError(`${url} doesn't offer sign-in through the browser. Use --token.`);
     return { token: await readToken(url) };
   }
   const tokens =
@@ -193,8 +194,8 @@ function sourceOf(options: CommonOptions, { config }: CommandContext): string | 
 }
 
 /**
- * From the terminal without an echo, or all of standard input. Never an argument, which every account of the machine
- * can read.
+ * Reads the token from the terminal without an echo, or from all of standard input; never from an argument, which every
+ * account on the machine can read.
  */
 async function readToken(url: string): Promise<string> {
   const token = process.stdin.isTTY ? await askForToken(url) : await readInput();

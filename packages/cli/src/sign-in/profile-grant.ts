@@ -15,7 +15,7 @@ import {
 
 const lockWaitMs = 50;
 const lockWaitMsMax = 20_000;
-/** A lock that a killed command left. */
+/** A lock that a killed command left behind. */
 const lockAgeMsMax = 30_000;
 const usedUntilMs = 30_000;
 
@@ -29,8 +29,8 @@ export function grantOf(tokenEndpoint: string, tokens: GrantedTokens): ProfileGr
 }
 
 /**
- * The credential of a profile that was signed in by browser. Commands share its access token. One of them at a time
- * refreshes it, because a refresh token that is used twice ends the sign-in.
+ * The credential of a profile that was signed in through the browser. Commands share its access token. Only one of them
+ * at a time refreshes it, because using a refresh token twice ends the sign-in.
  */
 export function credentialOfGrant(name: string, config: CliConfig): Credential {
   return {
@@ -42,7 +42,7 @@ export function credentialOfGrant(name: string, config: CliConfig): Credential {
   };
 }
 
-/** Ends a sign-in at the server. @returns whether the server has confirmed it */
+/** Ends a sign-in on the server. @returns whether the server has confirmed it */
 export async function revokeGrant({ tokenEndpoint, refreshToken }: ProfileGrant): Promise<boolean> {
   const address = tokenEndpoint.replace(/\/token$/, '/revoke');
   return postForm(address, { token: refreshToken, client_id: clientId }).then(
@@ -81,13 +81,15 @@ function signedOut(name: string): PlainError {
   });
 }
 
-/** Runs alone among the commands of this user. */
+/** Runs `work` while no other command of this user does. */
 async function withLock<Value>(config: CliConfig, work: () => Promise<Value>): Promise<Value> {
   const path = `${profilesFile(config)}.lock`;
   const endsMs = performance.now() + lockWaitMsMax;
   while (!takeLock(path)) {
     if (performance.now() > endsMs)
-      throw new PlainError(`Another command holds ${path}. Delete the file if none is running.`);
+      throw new PlainError(
+        `Another command has locked ${path}. Delete the file if no other command is running.`,
+      );
     await new Promise((done) => setTimeout(done, lockWaitMs));
   }
   try {

@@ -7,7 +7,8 @@ import type { Task } from '@baton/sdk';
 import { type RunningBaton, sharedBaton } from '@baton/testing/running-baton';
 import { runCommand } from '../testing/run-command.ts';
 
-// A process step requires answers of a person: the command line shows the form and fills it in, against a whole Baton.
+// A process step requires answers from a person: the command line shows the form and fills it in, against a whole
+// Baton.
 
 let baton: RunningBaton;
 let folder: string;

@@ -69,14 +69,15 @@ const shown = (value: unknown) => (typeof value === 'string' ? value : JSON.stri
 
 /** `--field`, of the commands that complete a task. Without it the option is undefined. */
 export function fieldOption(): Option {
-  return new Option('--field <name=value>', 'an answer to the form of a process; may be repeated').argParser<
-    string[]
-  >((text, before) => [...(before ?? []), text]);
+  return new Option(
+    '--field <name=value>',
+    'a value for a field of the process form; may be repeated',
+  ).argParser<string[]>((text, before) => [...(before ?? []), text]);
 }
 
 /**
- * Reads `--field name=value` by the form: a number is a number. Missing required fields are rejected here, before
- * anything is written; the service validates the rest.
+ * Reads `--field name=value` with the types of the form. Missing required fields are rejected here, before anything is
+ * written; the service validates the rest.
  * @throws PlainError that shows the form
  */
 export function answersIn(
@@ -125,7 +126,7 @@ function valueIn(text: string, name: string, field: FieldSchema): unknown {
       typeof value === (field.type === 'boolean' ? 'boolean' : 'number');
     if (isRight) return value;
   } catch {
-    // An enumeration of texts needs no quotes.
+    // Not valid JSON: accepted as plain text if the field's enumeration contains it, or if the field has no type.
     if (field.enum?.includes(text) || field.type === undefined) return text;
   }
   throw usageError(`${name} is a ${kindOf(field)}; got ${text}.`);

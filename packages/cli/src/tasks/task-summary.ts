@@ -2,13 +2,13 @@ import { type BatonClient, BatonError, type Task, type TaskComment } from '@bato
 import { answerLines, formLines, readTaskForm, type TaskForm } from './task-form.ts';
 import { whyLines } from './why-lines.ts';
 
-/** The number of comments without --comments. */
+/** How many comments are shown without --comments. */
 export const shownComments = 3;
 const shownArtifacts = 5;
 const outputCharactersMax = 2_000;
 const namesMax = 50;
 
-/** The assignee of a task that has none: `task view` prints it, and `--assignee` takes it. */
+/** The word for no assignee: `task view` prints it, and `--assignee` accepts it. */
 export const unassigned = 'none';
 
 /** The data shown with the task; undefined if the caller may not read it. */
@@ -149,7 +149,7 @@ function standstillLines(task: Task, { claimability, nameOf }: TaskSurroundings)
   return reasons.length === 0 ? [] : whyLines(task.publicId, { claimable: false, reasons }, nameOf).slice(1);
 }
 
-/** The fields of the form; for an ended task, the answers. */
+/** The fields of the form or, for an ended task, the answers. */
 function formSection(task: Task, { form }: TaskSurroundings): string[] {
   if (form === undefined) return [];
   return isOver(task)

@@ -11,7 +11,7 @@ type ViewOptions = CommonOptions & { comments?: boolean; fields?: string; web?: 
 
 const shownMax = 200;
 const pageMax = 200;
-/** The service lists the oldest first: this many are read to find the newest. */
+/** The service lists the oldest comments first: this many are read to find the newest ones. */
 const commentsReadMax = 10_000;
 
 /** The last comments of a task, the newest last. */

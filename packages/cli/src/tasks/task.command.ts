@@ -26,14 +26,16 @@ type CreateOptions = CommonOptions &
   };
 type EditOptions = CommonOptions & TaskFields & { title?: string; description?: string; status?: string };
 
-/** @throws PlainError that lists the types, for an unknown one; nothing for a caller who may not read them */
+/**
+ * @throws PlainError that lists the types if this one is unknown; does nothing for a caller who may not read types
+ */
 async function refuseUnknownType(baton: BatonClient, key: string): Promise<void> {
   await findTaskTypeId(baton, key).catch((error: unknown) => {
     if (!(error instanceof BatonError)) throw error;
   });
 }
 
-/** The limit of a request of the service. */
+/** The service's limit for a request body. */
 const descriptionBytesMax = 1024 * 1024;
 
 interface TaskFields {

@@ -72,7 +72,7 @@ function sentenceOf(reason: Details, nameOf: NameOf): string {
   }
 }
 
-/** The possible actions distinguish the two. */
+/** Explains until when the task is held back. The possible actions show whether by a pause or by a start date. */
 function holdUntil({ availableAt, remedies }: Details): string {
   const [pauses, starts] = ['make_available', 'change_start_date'].map((act) =>
     remedies.some((remedy) => remedy.act === act),

@@ -17,7 +17,7 @@ interface TerminalOptions {
   readonly cwd: string;
   /** The command's environment, without PATH. */
   readonly env: Readonly<Record<string, string>>;
-  /** One per prompt of the command. */
+  /** One answer per prompt of the command. */
   readonly answers?: readonly Answer[];
 }
 

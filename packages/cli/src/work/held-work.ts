@@ -6,7 +6,7 @@ import type { CliConfig } from '../config.ts';
 import { PlainError } from '../plain-error.ts';
 import { profilesFile } from '../profiles.ts';
 
-/** The task that was taken at this machine, with the ids for its writes. */
+/** The task that was taken on this machine, with the ids for its writes. */
 export interface HeldWork {
   readonly coordinationUrl: string;
   readonly taskId: string;

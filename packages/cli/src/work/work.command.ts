@@ -10,7 +10,7 @@ import { answersIn, fieldOption, readTaskForm, writeAnswers } from '../tasks/tas
 import { addAvailable } from '../tasks/tasks.command.ts';
 import { type HeldWork, readHeld, requireHeld, writeHeld } from './held-work.ts';
 
-/** A person at a terminal sends no heartbeats: the lease lasts an hour from the last `work` command on. */
+/** A person at a terminal sends no heartbeats, so the lease lasts an hour from the last `work` command. */
 const leaseSeconds = 3600;
 
 /** The output of `take` and `drop`. */
@@ -156,7 +156,7 @@ function addDrop(work: Command, context: CommandContext): void {
     .action((options: CommonOptions & { reason: string }) =>
       asCaller(options, context, async (baton, access) => {
         const held = requireHeld(context.config, access);
-        // Not a failure: a failed attempt would delay the task for others.
+        // The run is cancelled, not failed: a failed attempt would delay the task for others.
         await baton.runs.cancel(held.runId, { reason: options.reason.slice(0, 500) }).catch(unlessEnded);
         await baton.claims.release(held.claimId, { reason: options.reason.slice(0, 200) }).catch(unlessEnded);
         await leave(baton, held, context);

@@ -12,7 +12,7 @@ import { load, loadAll } from 'js-yaml';
 import { repository } from '@baton/testing/baton-process';
 import { type RunningBaton, startRunningBaton } from '@baton/testing/running-baton';
 
-// The pages of docs/workload-identity, as a reader uses them: the operator's commands, then the pipeline's.
+// The pages of docs/workload-identity, followed as a reader would: the operator's commands, then the pipeline's.
 
 const githubIssuer = 'https://token.actions.githubusercontent.com';
 const requestToken = `request-token-${randomUUID()}`;
@@ -85,14 +85,14 @@ async function shell(lines: string, env: Readonly<Record<string, string>>): Prom
 }
 const asOperator = (lines: string) => shell(lines, { BATON_HOME: baton.home, GITHUB_API_URL: githubUrl() });
 
-/** The keys of the platform, which no test can read from its real address. */
+/** The keys of the platform, which a test can't fetch from their real address. */
 async function uploadKeys(provider: string): Promise<void> {
   const keySet = { keys: [{ ...jwk }] };
   const { identityProviders } = baton.admin.identity;
   await identityProviders.update(baton.connection.tenantId, provider, { keySet: keySet as never });
 }
 
-/** What a pipeline runs, without the lines that get Baton from a package. */
+/** What a pipeline runs, without the lines that install Baton from a package. */
 const own = (commands: readonly string[]) =>
   commands
     .filter((line) => !line.startsWith('npm install'))
@@ -193,7 +193,7 @@ describe('a workflow of GitHub Actions', () => {
   });
 });
 
-/** Runs the operator's command of a page for an agent of its own. */
+/** Runs the operator's command from a page, for a separate agent. */
 async function addRule(words: string): Promise<string> {
   const agent = await baton.participant();
   const bindings = await baton.admin.principals.listIamBindings(agent.principalId);

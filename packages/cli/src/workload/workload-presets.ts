@@ -20,7 +20,7 @@ const answerMsMax = 10_000;
 
 export const presetNames = ['github', 'gitlab', 'kubernetes', 'spiffe'] as const;
 
-/** Reads the options of a platform. @throws PlainError that names what is missing */
+/** Reads the options of a platform. @throws PlainError that names the missing option */
 export function readPreset(
   name: string,
   options: PresetOptions,
@@ -33,14 +33,14 @@ export function readPreset(
   throw wrongUse(`--preset is one of ${presetNames.join(', ')}.`);
 }
 
-/** Names can be given to strangers after a repository is renamed or deleted, so the rule has the id. */
+/** After a repository is renamed or deleted, its name can be given to strangers, so the rule contains the id. */
 async function github(
   options: PresetOptions,
   environment: Readonly<Record<string, string | undefined>>,
 ): Promise<Preset> {
   const name = textOf(options, 'repository');
   if (name === undefined || !/^[\w.-]+\/[\w.-]+$/.test(name))
-    throw wrongUse('--repository names a repository of GitHub, such as acme/shop.');
+    throw wrongUse('--repository must name a repository on GitHub, such as acme/shop.');
   const id = textOf(options, 'repositoryId') ?? (await repositoryIdOf(name, environment));
   const ref = textOf(options, 'ref') ?? 'refs/heads/main';
   return {
@@ -50,7 +50,7 @@ async function github(
   };
 }
 
-/** Public repositories only: no token is sent. GITHUB_API_URL is set in jobs, and for enterprises. */
+/** Works for public repositories only, because no token is sent. GITHUB_API_URL is set in jobs, and for enterprises. */
 async function repositoryIdOf(
   name: string,
   environment: Readonly<Record<string, string | undefined>>,
@@ -109,12 +109,14 @@ function spiffe(options: PresetOptions): Preset {
   return { issuer, claims: { sub: { equals: id } }, ruleKey: keyOf(id.replace(/^spiffe:\/\/[^/]+\//, '')) };
 }
 
-/** `refs/tags/*` is a prefix. */
+/**
+ * A value such as `refs/tags/*` is a prefix.
+ */
 function conditionOf(ref: string): Claims[string] {
   return ref.endsWith('*') ? { prefix: ref.slice(0, -1) } : { equals: ref };
 }
 
-/** A JWKS document in a file. @throws PlainError for another file; identity checks the keys */
+/** A JWKS document in a file. @throws PlainError for any other file; identity checks the keys */
 export async function readKeySet(path: string): Promise<NonNullable<identity.NewIdentityProvider['keySet']>> {
   try {
     const document = JSON.parse(await readFile(path, 'utf8')) as { keys?: unknown };
@@ -122,7 +124,7 @@ export async function readKeySet(path: string): Promise<NonNullable<identity.New
   } catch (cause) {
     throw new PlainError(`${path} can't be read as JSON.`, { cause });
   }
-  throw new PlainError(`${path} is no JWKS document: it has no list "keys".`);
+  throw new PlainError(`${path} isn't a JWKS document: it has no list "keys".`);
 }
 
 function keyOf(text: string): string {

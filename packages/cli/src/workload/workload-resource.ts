@@ -51,7 +51,7 @@ export const workloadResource: Resource = {
         ['--project-id <id>', 'gitlab: the id of the project'],
         [
           '--ref <ref>',
-          'github and gitlab: the branch; refs/heads/main or main by default; with * at its end a prefix',
+          'github and gitlab: the branch; refs/heads/main or main by default; a branch that ends with * is a prefix',
         ],
         ['--namespace <name>', 'kubernetes: the namespace of the service account'],
         ['--service-account <name>', 'kubernetes: the service account'],
@@ -60,7 +60,7 @@ export const workloadResource: Resource = {
         ['--keys <file>', 'a JWKS document, if identity can not reach the issuer'],
         ['--audience <text>', 'the audience of the tokens; the public address of Baton by default'],
         ['--rule <key>', 'the name of the rule; derived from the workload by default'],
-        ['--read-only', 'without the scope to write'],
+        ['--read-only', 'grant no scope to write'],
         ['--single-use', 'accept each token once'],
       ],
       call: addRule,
@@ -114,7 +114,7 @@ async function addRule(called: Called): Promise<identity.WorkloadRule> {
   });
 }
 
-/** The provider of the issuer; it is registered for the first rule, with the audience that clients request. */
+/** The provider of the issuer. It is registered with the first rule, with the audience that clients request. */
 async function providerOf(
   { access, baton, options }: Called,
   tenant: string,
@@ -145,7 +145,7 @@ async function providerOf(
   return created.key;
 }
 
-/** That of BATON_URL in pipelines; here Baton may be reached by another one. */
+/** The address that BATON_URL has in pipelines; this machine may reach Baton at a different one. */
 function publicAddressOf({ issuer, identityUrl }: Access): string {
   return (issuer ?? identityUrl).replace(/\/iam$/, '');
 }

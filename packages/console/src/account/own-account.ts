@@ -7,7 +7,7 @@ import type { Identity } from '../token-exchange.ts';
 import { mayAddFirstPasskey } from './first-passkey.ts';
 import { readCredential, requireText } from './passkey-sign-in.ts';
 
-/** Sends how this browser is signed in, and the person's passkeys and sessions if it is by a session of identity. */
+/** Returns how this browser is signed in and, if it uses a session of identity, the person's passkeys and sessions. */
 export async function readAccount(
   context: ConsoleContext,
   req: IncomingMessage,

@@ -13,8 +13,8 @@ type Started = Awaited<ReturnType<Identity['passkeys']['signInBy']>>;
 type Acceptance = Parameters<Identity['invitations']['accept']>[0];
 
 /**
- * Signs this browser in by a passkey. With `confirm`, the signed-in person proves that they are present: somebody else's
- * passkey is rejected, and the new session replaces theirs.
+ * Signs this browser in with a passkey. With `confirm`, the signed-in person proves that they are present: somebody
+ * else's passkey is rejected, and the new session replaces theirs.
  */
 export async function signInByPasskey(
   context: ConsoleContext,
@@ -41,7 +41,7 @@ export async function signInByPasskey(
   await openSession(context, req, res, started, pageKeyHash);
 }
 
-/** Accepts an invitation or a recovery link by a new passkey, and signs this browser in. */
+/** Accepts an invitation or a recovery link with a new passkey, and signs this browser in. */
 export async function acceptInvitation(
   context: ConsoleContext,
   req: IncomingMessage,

@@ -4,7 +4,8 @@ import { passkeyMessages } from './passkeys/messages.ts';
 import { setServerClock } from './server-clock.ts';
 
 /**
- * Sends a request to the console's own server. The browser keeps the access tokens that it returns in memory only.
+ * Sends a request to the console's own server. The access tokens in its responses are kept only in the browser's
+ * memory.
  */
 export async function post<Answer = IssuedToken>(
   path: string,
@@ -33,7 +34,7 @@ const signedOut = 'signed out';
 /** The owner of this page: the principal of its first access token. */
 let person: string | undefined;
 
-/** Never resolves if the session has changed its owner: a page opened by Ada must not write as Grace. */
+/** Never resolves if the session's owner has changed: a page opened by Ada must not write as Grace. */
 async function accessToken(): Promise<IssuedToken> {
   const { person: owner, ...token } = await post<IssuedToken & { person: string }>('token');
   if (person !== undefined && owner !== person) return reloadPage();
@@ -51,7 +52,7 @@ function reloadPage(): Promise<never> {
 /** The Baton API, as the signed-in person. */
 export const baton: BatonClient = createClient({ url: location.origin, credential: { accessToken } });
 
-/** Makes the next call request a new access token, which has the time of the newest sign-in. */
+/** Makes the next call request a new access token, which contains the time of the newest sign-in. */
 export async function discardAccessToken(): Promise<void> {
   const held = baton.accessToken?.held();
   if (held !== undefined) baton.accessToken?.forget(held);

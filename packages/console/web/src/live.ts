@@ -74,7 +74,7 @@ export function useLive(isAllowed: boolean): 'live' | 'connecting' | 'not live' 
           return;
         }
         timer = setTimeout(() => {
-          // Events that occurred in the meantime are not delivered again.
+          // Events that occurred in the meantime are not delivered again, so everything is refetched.
           void queries.invalidateQueries();
           void follow();
         }, againMs);
@@ -99,7 +99,7 @@ function readAgain(queries: QueryClient, key: string): Promise<unknown> {
     const { pages = [] } = (state.data ?? {}) as { pages?: readonly unknown[] };
     return pages.length > pagesMax && Date.now() - state.dataUpdatedAt < longListMs;
   };
-  // Marked as stale: it is refetched when the page is opened or the window gets the focus.
+  // Long lists are only marked as stale: they are refetched when the page is opened or the window gets the focus.
   void queries.invalidateQueries({ queryKey: [key], predicate: isLongAndNew, refetchType: 'none' });
   return queries.invalidateQueries({ queryKey: [key], predicate: (query) => !isLongAndNew(query) });
 }

@@ -3,7 +3,8 @@ export const refetchBounds = {
   /** How long changes are batched: a busy tenant writes thousands of events a second. */
   gatherMs: 400,
   /**
-   * After each refetch the page pauses for this many times its duration, so that a slow Baton gets fewer requests.
+   * After each refetch the page pauses for this many times the refetch's duration, so that a slow Baton gets fewer
+   * requests.
    */
   restTimes: 4,
   restMsMax: 10_000,

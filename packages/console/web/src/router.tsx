@@ -40,7 +40,7 @@ const invite = createRoute({
   component: lazyRouteComponent(() => import('./invite/InvitePage.tsx'), 'InvitePage'),
 });
 
-/** Every page except the sign-in and invitations. Loads the signed-in person before it renders. */
+/** All pages except the sign-in page and invitations. Loads the signed-in person before it renders. */
 const shell = createRoute({
   getParentRoute: () => root,
   id: 'shell',

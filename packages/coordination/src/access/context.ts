@@ -17,14 +17,15 @@ export interface Context extends LowerContext {
   /** Authorizes the identities that this command acts on behalf of; undefined if local permissions decide. */
   readonly authorities: Authorities | undefined;
   /**
-   * See `Authenticator`. Call it without a transaction: keys may have to be fetched. Absent for background work, which
-   * presents no statements.
+   * See `Authenticator`. Call it outside a transaction, because keys may have to be fetched. Absent for background
+   * work, which presents no statements.
    */
   verifyAdmission?(statement: string): Promise<AdmissionClaims>;
   /** The store for the secrets of agents and connections. */
   readonly secrets: SecretStore;
   /**
-   * Makes every process drop an identity whose binding or principal changed from its cache. Call it in `afterCommit`.
+   * Makes every process drop from its cache an identity whose binding or principal has changed. Call it in
+   * `afterCommit`.
    */
   publishBindingChange(issuer: string, iamPrincipalId: string): void;
 }

@@ -73,7 +73,7 @@ export const errors = {
     'Choose another key, or change the existing role with `PATCH /access-roles/{id}`.',
   ),
   access_role_limit: conflict(
-    'The tenant has the maximum number of own access roles.',
+    'The tenant has the maximum number of access roles of its own.',
     'Delete roles that nobody has, or change an existing one; `details.max` is the maximum.',
   ),
   access_role_built_in: conflict(
@@ -81,7 +81,7 @@ export const errors = {
     'Create a role of your own with the permissions that you want, and grant that one.',
   ),
   access_role_in_use: conflict(
-    'Bindings name the access role.',
+    'Bindings still name the access role.',
     'Give another role to the `details.bindings` bindings first; `GET /people?accessRole=KEY` lists who has it.',
   ),
   last_administrator: conflict(
@@ -165,11 +165,11 @@ export const errors = {
   ),
   verification_unavailable: unavailable(
     'The signing keys of identity cannot be loaded.',
-    'Retry after `Retry-After` with the same token. If it lasts, the operator checks that identity is reachable.',
+    'Retry after `Retry-After` with the same token. If this persists, have the operator check that identity is reachable.',
   ),
   secret_store_unavailable: unavailable(
     'The secret store does not respond, or none is set up.',
-    'Retry later. If none is set up, the operator sets `CP_SECRET_STORE_URL`.',
+    'Retry later. If none is set up, have the operator set `CP_SECRET_STORE_URL`.',
   ),
   entitlement_unavailable: unavailable(
     'The license service does not respond.',

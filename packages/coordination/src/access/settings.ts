@@ -44,7 +44,7 @@ export const settings = {
     default: 5,
     max: 60,
     unit: seconds,
-    doc: 'The tolerated difference of clocks.',
+    doc: 'The tolerated difference between clocks.',
   }),
   CP_IAM_REQUEST_TIMEOUT_SECONDS: integer({
     default: 3,

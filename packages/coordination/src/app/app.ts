@@ -174,7 +174,7 @@ function allowOrigins(app: HttpApp, origins: readonly string[]): void {
     exposedHeaders: ['etag', 'idempotency-replayed', 'location', 'retry-after', 'x-request-id', 'x-run-id'],
     maxAge: 600,
   });
-  // Responses bypass the framework's reply, where the plugin sets its headers.
+  // Responses bypass the framework's reply, on which the plugin sets its headers, so the headers are copied.
   app.addHook('preHandler', (_request, reply, done) => {
     for (const [name, value] of Object.entries(reply.getHeaders()))
       if (value !== undefined) reply.raw.setHeader(name, value);

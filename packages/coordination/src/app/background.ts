@@ -75,7 +75,7 @@ export async function openBackground(
 const roundsMax = 1000;
 
 export function workerTools({ pool, wake, authorities, ...parts }: BackgroundParts): WorkerTools {
-  // Only requests are compared.
+  // Comparisons are made for requests only, so these differences remain empty.
   const tools: Tools = { ...parts, differences: new Differences() };
   const traceRunId = `run_${newTraceHex()}`;
   return {

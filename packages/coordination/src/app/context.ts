@@ -59,8 +59,8 @@ export function contextOf(tools: Tools, origin: Origin, db: Db, transactional: b
 }
 
 /**
- * Rules and process instances mark their own changes with these correlation ids, and callers can't use them: a marked
- * event triggers no rule, or belongs to the instance.
+ * Rules and process instances mark their own changes with these correlation ids. Callers can't use them, because an
+ * event that a rule has marked triggers no rule, and one that an instance has marked belongs to the instance.
  */
 function isReserved(correlationId: string): boolean {
   return correlationId.startsWith('work-rule:') || correlationId.startsWith('process:');

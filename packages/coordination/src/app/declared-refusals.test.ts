@@ -12,7 +12,7 @@ import {
   type Worker,
 } from '../testing/leases.ts';
 
-/** Refusals that many endpoints share, for endpoints whose own tests omit them. */
+/** Refusals that many endpoints share, tested here for endpoints whose own tests omit them. */
 
 let baton: TestCoordination;
 let worker: Worker;

@@ -22,7 +22,7 @@ import { endpoints } from './endpoints.ts';
 const fixtures = await collectFixtures<FixtureTenant>(join(import.meta.dirname, '..'));
 const writing = endpoints.filter(
   ({ id, method, auth, transaction }) =>
-    // A context is read; what it stores for a claim is written in a transaction that begins like any other.
+    // `getContext` is a read; the transaction in which it stores data for a claim begins like any other.
     method !== 'GET' && auth === undefined && transaction !== 'none' && id !== 'getContext',
 );
 
@@ -72,7 +72,7 @@ const eventsBy = async ({ principalId }: Actor) =>
     )
   )?.count;
 
-// All endpoints share the code for idempotency keys, so `npm test` tries only every tenth endpoint with one.
+// All endpoints share the code for idempotency keys, so `npm test` tries a key with only every tenth endpoint.
 for (const [at, endpoint] of writing.entries())
   for (const keyed of isLongProof || at % 10 === 0 ? [false, true] : [false])
     test(`${endpointName(endpoint)}${keyed ? ' with a key' : ''} waits for a disable of its caller and is refused`, async () => {

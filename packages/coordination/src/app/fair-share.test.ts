@@ -28,7 +28,7 @@ after(async () => {
   await baton.close();
 });
 
-/** While `tasks` is locked, every search of it takes as long as its timeout: the worst possible search. */
+/** While `tasks` is locked, every search in it takes as long as its timeout: the worst possible search. */
 test('40 searches that reach their timeout leave connections for another tenant, and end soon', async () => {
   assert.equal((await baton.otherAdmin.get('/principals')).status, 200);
   await holder.transaction(async (tx) => {

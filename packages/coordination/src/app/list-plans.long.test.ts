@@ -119,7 +119,7 @@ async function fillProjects(db: Db, tenantId: string, principalId: string): Prom
 /** One of 20,000 workspaces. */
 const subtree = newId();
 
-/** A value that matches no rows or few rows, for each filter of each list. */
+/** For each filter of each list, a value that matches few rows or none. */
 const samples: Record<string, string | boolean | string[]> = {
   'listTasks status': 'done',
   'listTasks systemStatusCategory': 'blocked',
@@ -177,7 +177,7 @@ const samples: Record<string, string | boolean | string[]> = {
   'listProjects systemStatusCategory': 'paused',
   'listProjects templateKey': 'absent',
 };
-/** Filters that depend on another: without it they accept no value, or change nothing. */
+/** Filters that depend on another one, without which they accept no value or change nothing. */
 const inert = new Set([
   'workspaceId',
   'includeDescendants',
@@ -204,7 +204,8 @@ describe('every list over 20,000 rows reads fewer than 1,000 of them', () => {
     for (const filter of ['', ...Object.keys(endpoint.query)].filter((name) => !inert.has(name)))
       test(`${endpoint.method} ${endpoint.path}${filter && `?${filter}=`}`, async () => {
         const value = samples[`${endpoint.id} ${filter}`] ?? newId();
-        // A search reads 300 tasks first, and then their texts: a join would count them three times.
+        // A search reads 300 tasks first, and then their texts. Its joins would count them three times, so only steps
+        // on tables count.
         const counts = filter === 'q' ? isOfTable : undefined;
         assert.ok(
           (await rowsReadBy(endpoint, filter === '' ? {} : { [filter]: value }, counts)) <= rowsReadMax,
@@ -335,7 +336,7 @@ interface PlanNode {
   Plans?: PlanNode[];
 }
 
-/** Excludes joins, sorts and other steps between them. */
+/** Only steps that read a table or an index, not joins, sorts and other steps between them. */
 const isOfTable = (node: PlanNode) => (node['Relation Name'] ?? node['Index Name']) !== undefined;
 
 function loadCredential(pool: Pool, counts: (node: PlanNode) => boolean): { db: Db; rowsRead(): number } {

@@ -18,7 +18,7 @@ after(() => baton.close());
 /** More rows than a search skips before it reads the rows that the person sees. */
 const tasks = 500;
 
-/** Keyed by the source of the rows. */
+/** The origin of the inserted tasks. */
 const origin = JSON.stringify({ kind: 'human' });
 
 /** A tree: for each workspace, the number of its parent among the earlier ones, or none. */
@@ -94,7 +94,8 @@ async function makeWorld({ parents, members, moves, archived }: any) {
   for (const member of new Set<string>(members.map(at)))
     await done(baton.admin.post(`/workspaces/${member}/members`, { principalId }), 201);
   await fill(ids, principalId);
-  // Some are refused: a workspace below itself, or with active objects below it.
+  // Some moves are refused: those to a place below the workspace itself, and those of a workspace with active objects
+  // below it.
   for (const { of, to } of moves)
     await baton.admin.post(`/workspaces/${at(of)}:move`, { parentId: to === null ? null : at(to) });
   for (const n of archived) await baton.admin.post(`/workspaces/${at(n)}:archive`, {});

@@ -203,7 +203,7 @@ type Envelope = (
   headers?: Readonly<Record<string, string>>,
 ) => RenderedError;
 
-/** Reveals nothing about an unhandled failure. */
+/** Renders an error; the response reveals nothing about an unhandled failure. */
 function renderError(error: unknown, envelope: Envelope): RenderedError {
   if (error instanceof Refusal && error.code in errors) {
     const rendered = envelope(error.code as ErrorCode, error.details, error.headers);

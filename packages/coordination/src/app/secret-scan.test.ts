@@ -91,7 +91,7 @@ for (const kind of ['outside', 'table'] as const)
         await call('PUT', secretPath, { value: second }),
         await call('PUT', `/connection-types/${type}/oauth-app`, { clientId, clientSecret }),
         await call('PUT', `/connections/${byToken}/token`, sent),
-        // A refused value must not appear either.
+        // A value that the service refuses must not appear anywhere.
         await call('PUT', secretPath, { value: refused, more: refused }),
         await call('PUT', secretPath, `{"value": "${refused}"`),
         await call('PUT', `/agents/${agent}/secrets/${refused}`, { value: refused.repeat(10) }),

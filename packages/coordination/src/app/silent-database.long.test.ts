@@ -13,12 +13,12 @@ import { startWorker } from './worker.ts';
 
 let baton: TestCoordination;
 before(async () => {
-  // Longer than any test waits: a received event was announced.
+  // Longer than any test waits, so an event that is received must have been announced.
   baton = await startCoordination({ CP_WS_POLL_INTERVAL_SECONDS: '600' });
 });
 after(() => baton.close());
 
-/** Connections left open by a failed assertion would keep the file running until its timeout. */
+/** Closes all connections even after a failed assertion: open ones would keep the file running until its timeout. */
 async function withProxy(
   work: (
     proxy: DatabaseProxy,

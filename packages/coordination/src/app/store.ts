@@ -50,7 +50,7 @@ function poolOf(settings: Settings, log: Logger, applicationName: string): Pool 
   });
 }
 
-/** An unavailable database doesn't prevent the start: it may recover. */
+/** Refuses unsuitable poolers. An unavailable database doesn't prevent the start, because it may recover. */
 async function refusePoolers(pool: Pool, settings: Settings): Promise<void> {
   const { CP_STATEMENT_TIMEOUT_SECONDS: seconds, CP_DATABASE_LISTEN_URL: listenUrl } = settings;
   try {

@@ -46,7 +46,7 @@ export const sightOf: Readonly<Record<string, FindSight>> = {
     select sees_workspace(${viewerId}, workspace_id) as sees from process_instances where id = ${id} and tenant_id = ${tenantId}`,
   '/context-packs/{id}': (tenantId, viewerId, id) => sql`
     select sees_task(${viewerId}, task_id) as sees from context_packs where id = ${id} and tenant_id = ${tenantId}`,
-  // The key or key@revision.
+  // The reference is the key or key@revision.
   '/agents/{key}': (tenantId, viewerId, ref) => sql`
     select sees_workspace(${viewerId}, workspace_id) as sees from agents
     where tenant_id = ${tenantId} and key = split_part(${ref}, '@', 1)`,

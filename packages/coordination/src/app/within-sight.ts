@@ -66,7 +66,7 @@ export async function isSeen(
   return statement === undefined || (await db.row(statement))?.sees !== false;
 }
 
-/** The refusal with the requested id in its details. */
+/** Replaces the id in a refusal's details by the requested one. */
 function naming(refusal: Refusal, id: string, asked: string): Refusal {
   const details = JSON.parse(JSON.stringify(refusal.details).replaceAll(id, asked));
   const { headers, reason, commits, status } = refusal;

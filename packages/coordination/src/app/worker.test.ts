@@ -37,7 +37,7 @@ test('a full batch is followed at once by another run, and a shorter one after t
       ],
       { pauseMs, log },
     );
-  // Longer than the test's timeout.
+  // A pause that is longer than the test's timeout.
   const full = begin([5, 5, 5, 0], 600_000);
   await until(() => ranAt.length === 4);
   await sleep(100);

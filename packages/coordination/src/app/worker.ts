@@ -100,7 +100,9 @@ const jobMakers: readonly ((tools: WorkerTools) => Job)[] = [
 ];
 
 const backoffMsMax = 30_000;
-/** The database may recover at any moment, and a query costs nothing while it is unavailable. */
+/**
+ * The longest pause while the database is unavailable: it may recover at any moment, and a failed query costs nothing.
+ */
 const unreachableMsMax = 1000;
 
 /**

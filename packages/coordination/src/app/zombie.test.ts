@@ -33,7 +33,7 @@ interface Zombie {
   run: { id: string };
   /** An action that was started. */
   actionId: string;
-  /** A pending control message for it. */
+  /** A pending control message for the run. */
   messageId: string;
   keys: { claimId: string; fencingToken: number };
   /** The current version of the task. */
@@ -47,7 +47,7 @@ const underRun =
   ({ actor, run, keys }) =>
     actor.post(`/runs/${run.id}${path}`, { ...body, ...(withKeys && keys) }, newKey());
 
-/** Refused with `stale_claim`, keyed by operation id. */
+/** Writes that are refused with `stale_claim`, keyed by operation id. */
 const refusedWrites: Record<string, Write> = {
   updateTask: ({ actor, task, keys, version }) =>
     actor.patch(`/tasks/${task.id}`, { title: 'taken', ...keys }, { 'if-match': `task-${version}` }),
@@ -74,7 +74,7 @@ const refusedWrites: Record<string, Write> = {
 };
 
 /**
- * Endpoints that are not under the claim, with the effect of each. None of them affects the task or its new holder's
+ * Endpoints that don't require the claim, with the effect of each. None of them affects the task or its new holder's
  * claim.
  */
 const otherWrites: Record<string, string> = {

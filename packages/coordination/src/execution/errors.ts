@@ -73,7 +73,7 @@ export const errors = {
     'Acknowledge `details.earliestAcceptedId` first; messages are handled in order.',
   ),
   invalid_correlation_id: invalid(
-    'The correlation id does not have 1 to 128 letters, digits, dots, underscores, colons or hyphens.',
+    'The correlation id does not consist of 1 to 128 letters, digits, dots, underscores, colons or hyphens.',
     'Send an id of your choice that identifies the launch within the run.',
     {
       refused:
@@ -189,7 +189,7 @@ export const errors = {
     'Remove the content described in `details`: the next executor runs on another machine. Refer to files by artifacts or commits.',
   ),
   invalid_checkpoint: invalid(
-    'The kind of the checkpoint does not have 1 to 100 characters.',
+    'The kind of the checkpoint is blank or longer than 100 characters.',
     'Send a short name as `kind`, and the content as `data`.',
     {
       refused: 'POST /runs/{id}/checkpoints {"kind":""}',
@@ -197,7 +197,7 @@ export const errors = {
     },
   ),
   invalid_action: invalid(
-    'The name of the action does not have 1 to 200 characters, or its cost has an unknown or wrong currency.',
+    'The name of the action is blank or longer than 200 characters, or its cost has an unknown or wrong currency.',
     'Correct `details.field`. A run has one currency: that of its budget, or of its first cost.',
     {
       refused: 'POST /runs/{id}/actions {"action":"build","usage":{"costMicros":1200,"currency":"euro"}}',

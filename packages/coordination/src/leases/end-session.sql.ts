@@ -3,7 +3,10 @@ import type { QueuePosition } from '../service/queue-walk.ts';
 import type { EndingRow, SessionRow } from './lease-rows.ts';
 import type { Batch } from './release.sql.ts';
 
-/** Locks the session and closes it; returns no row if it is already closed. A stale session keeps its end. */
+/**
+ * Locks the session and closes it; returns no row if it is already closed. A stale session keeps the time at which it
+ * ended.
+ */
 export function updateSessionToClosed(tenantId: string, sessionId: string) {
   return sql<SessionRow>`
     update sessions set status = 'closed', ended_at = coalesce(ended_at, now())
@@ -11,7 +14,7 @@ export function updateSessionToClosed(tenantId: string, sessionId: string) {
     returning *`;
 }
 
-/** Locks the session and marks it as stale; returns no row if its lease is live, or it was marked before. */
+/** Locks the session and marks it as stale; returns no row if its lease is live, or it has already been marked. */
 export function updateSessionToStale(tenantId: string, sessionId: string) {
   return sql<SessionRow>`
     update sessions set status = 'stale', ended_at = clock_timestamp()
@@ -45,8 +48,8 @@ export function insertEnding(ending: NewEnding) {
 export type DueEndingRow = Pick<EndingRow, 'id' | 'tenant_id' | 'acknowledged_at'>;
 
 /**
- * The oldest first; each must be locked before it is processed.
- * @param after the end of the previous batch
+ * Endings, oldest first; each must be locked before it is processed.
+ * @param after the last ending of the previous batch
  */
 export function findEndings([acknowledgedAt, id]: QueuePosition, rowsMax: number) {
   return sql<DueEndingRow>`
@@ -66,7 +69,8 @@ export function deleteEnding(tenantId: string, endingId: string) {
 }
 
 /**
- * Locks unused open sessions of a principal, and those opened on its behalf, that existed at an instant.
+ * Locks open sessions of a principal, and those opened on its behalf, that existed at an instant; skips sessions that
+ * other commands are using.
  */
 export function lockFreeSessions(
   tenantId: string,
@@ -88,7 +92,8 @@ export function lockFreeSessions(
 }
 
 /**
- * Counts a principal's sessions and those on its behalf, the claims in them and its other claims, and their runs.
+ * Counts the sessions of a principal and those opened on its behalf, the claims in these sessions and the principal's
+ * other claims, and the runs of all these claims.
  */
 export function countWork(tenantId: string, principalId: string, until: string) {
   return sql<{ sessions: number; claims: number; runs: number }>`

@@ -17,7 +17,7 @@ import { releaseClaims, sessionExpiry } from './release.ts';
 /** A session that has just ended. */
 export interface EndedSession {
   readonly session: SessionRow;
-  /** The number of claims that end with it: released ones, and those that the worker will release. */
+  /** The number of claims that end with the session: those already released, and those that the worker will release. */
   readonly releasedClaims: number;
   readonly releasedIds: readonly string[];
 }
@@ -26,13 +26,13 @@ export interface EndedSession {
 interface FirstClaims {
   /** 100 by default. */
   readonly claimsMax?: number;
-  /** False if the caller handles a claim that can't be released; otherwise the worker does. */
+  /** False if the caller handles claims that can't be released; otherwise the worker does. */
   readonly undone?: boolean;
 }
 
 /**
  * Closes a session and releases its claims. The caller holds the session's lock exclusively, so no claim can be made
- * meanwhile.
+ * in the meantime.
  * @param reason the reason for a close without a request (`principal_disabled`, `delegation_ended`), also for the
  * released claims
  * @returns undefined if it was already closed; in that case, nothing is written
@@ -52,9 +52,9 @@ export async function endSession(
 }
 
 /**
- * Marks a session whose lease has expired as stale and releases its claims. The caller holds its lock exclusively. See
- * docs/reference/sessions.md#states.
- * @returns undefined when the lease is live, or it was marked before
+ * Marks a session whose lease has expired as stale and releases its claims. The caller holds the session's lock
+ * exclusively. See docs/reference/sessions.md#states.
+ * @returns undefined if the lease is live, or the session has already been marked
  */
 export async function expireSession(
   context: Context,
@@ -71,8 +71,8 @@ export async function expireSession(
 
 /**
  * Releases the first claims of a session that this change ended, and creates an ending for the worker if more are left.
- * A claim whose task is locked by another transaction is left, too, so that an end doesn't wait for tasks. If one claim
- * can't be released, all are left: the worker tries each alone.
+ * A claim whose task is locked by another transaction is also left to the worker, so that ending a session doesn't wait
+ * for tasks. If one claim can't be released, all are left: the worker tries each one separately.
  */
 async function releaseFirst(
   context: Context,
@@ -111,8 +111,9 @@ export async function expireFreeSession(
 }
 
 /**
- * Ends a session whose delegation was revoked or has expired, for a command that already shares its lock or has a task
- * locked: waiting for the others could deadlock. A session in use by others is ended at its next use.
+ * Ends a session whose delegation was revoked or has expired, for a command that already shares the session's lock or
+ * has a task locked: waiting for other holders of the lock could deadlock. A session in use by others is ended at its
+ * next use.
  */
 export async function endUndelegatedSession(context: Context, sessionId: string): Promise<void> {
   const locked = await context.db.row(tryLockSession(context.tenantId, sessionId));

@@ -24,14 +24,17 @@ import {
 } from './release.sql.ts';
 import { releaseClaims } from './release.ts';
 
-/** The reason, for the events, why all work of a principal ends: it was disabled, or retired as a registry agent. */
+/**
+ * The reason that the events give for the end of all work of a principal: it was disabled, or retired as a registry
+ * agent.
+ */
 export type EndOfPrincipal = 'principal_disabled' | 'agent_retired';
 const endsOfPrincipals: readonly string[] = [
   'principal_disabled',
   'agent_retired',
 ] satisfies EndOfPrincipal[];
 
-/** The endings of one round of a worker. */
+/** The endings that a worker processes in one round. */
 export const findDueEndings = (after: QueuePosition) => findEndings(after, endingBatchMax);
 
 /** A session or claim that an ending must end. */
@@ -44,7 +47,7 @@ const firstBatch: Batch = { rowsMax: endingBatchMax, except: [] };
 
 /**
  * Ends the work of a disabled principal: the first batch now, the rest by the worker. It doesn't wait for locks: rows
- * that another transaction has locked are left to the worker, too, and so is everything if one session or claim can't
+ * that another transaction has locked are also left to the worker, and so is everything if one session or claim can't
  * be ended. The caller holds the principal's lock exclusively.
  * @param reason for the events
  * @returns the totals
@@ -105,7 +108,10 @@ async function releaseFor(
   return released.length;
 }
 
-/** The sessions and claims of an ending's batch, so that after its failure each can be tried alone; read-only. */
+/**
+ * The sessions and claims of an ending's batch, so that each can be tried separately after the batch has failed;
+ * read-only.
+ */
 export async function findEndingParts(
   { db, tenantId }: Context,
   endingId: string,
@@ -142,7 +148,7 @@ export async function endPart(context: Context, endingId: string, { kind, id }: 
   return (await endSession(context, id, ending.reason, { claimsMax: 0 })) === undefined ? 0 : 1;
 }
 
-/** Whether rows remain that another transaction has locked. */
+/** Whether rows remain because another transaction has locked them. */
 async function hasMore({ db, tenantId }: Context, ending: EndingRow): Promise<boolean> {
   if (ending.session_id !== null)
     return ((await db.row(countActiveClaimsOfSession(tenantId, ending.session_id)))?.count ?? 0) > 0;
@@ -150,7 +156,7 @@ async function hasMore({ db, tenantId }: Context, ending: EndingRow): Promise<bo
   return left !== undefined && left.sessions + left.claims > 0;
 }
 
-/** Sessions and their claims first, then claims in other sessions, then the runs of all these claims. */
+/** Ends sessions with their claims first, then claims in other sessions, then the runs of all these claims. */
 async function endSomeWork(
   context: Context,
   { principalId, reason }: { principalId: string; reason: string },

@@ -3,16 +3,16 @@ import { sql } from '@baton/kernel/database/sql';
 import type { Tables } from '../service/schema.ts';
 import type { ClaimRow } from './lease-rows.ts';
 
-/** The task's fencing epoch with its live claim; without one, every column of the claim is null. */
+/** The task's fencing epoch with its live claim; without a live claim, every column of the claim is null. */
 export type GateRow = Pick<RowOf<Tables['tasks']>, 'claim_epoch'> & { delegation_over: boolean } & (
     | ClaimRow
     | { id: null }
   );
 
 /**
- * Reads the claim that a write must present, after the task was locked: a claim can't end or change its holder under
- * that lock. The lease is compared with the current time, not with the transaction's start, because the command may
- * have waited for the lock.
+ * Reads the claim that a write must present, after the task has been locked: under that lock, a claim can neither end
+ * nor change its holder. The lease is compared with the current time, not with the transaction's start, because the
+ * command may have waited for the lock.
  */
 export function findGate(tenantId: string, taskId: string) {
   return sql<GateRow>`

@@ -20,8 +20,8 @@ export const claimGateEvents = [claimReleased, sessionClosed];
  * Accepts a write only from the holder of the task's live claim, with its id and current fencing token, or on a task
  * without a claim. The task must be locked, and the caller must not have written anything: one refusal commits what
  * this function writes. See docs/reference/claims.md#claim-gate.
- * @param options.claimRequired whether a task without a claim is refused too
- * @returns the live claim, or undefined on a task without one
+ * @param options.claimRequired whether a task without a claim is also refused
+ * @returns the live claim; undefined if the task has none
  * @throws Refusal `stale_claim`, `task_claimed`, `claim_holder_mismatch`
  */
 export async function passClaimGate(
@@ -48,8 +48,8 @@ export async function passClaimGate(
 }
 
 /**
- * The claim that protects a task now; undefined without one. Callers that rely on it must lock the task first.
- * Read-only.
+ * The claim that currently protects a task; undefined if there is none. Callers that rely on it must lock the task
+ * first. Read-only.
  */
 export async function findLiveClaim(
   { db, tenantId }: Context,

@@ -60,9 +60,9 @@ async function whileHeld<T>(
   return { answers: await Promise.all(answers), freedAt };
 }
 
-/** Half of the calls carry an Idempotency-Key: those are one transaction from the start. */
+/** Half of the calls carry an Idempotency-Key: those run in one transaction from the start. */
 const keyed = () => ({ 'idempotency-key': `key ${(keys += 1)}` });
-/** The time that a command waits for its row, and the length of a lease that expires meanwhile. */
+/** The time that a command waits for its row, and the length of a lease that expires during the wait. */
 const waitMs = byDepth(300, 1100);
 const leaseOver = (claimId: string) => async () =>
   (await baton.pool.row(

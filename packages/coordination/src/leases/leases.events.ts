@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/http/service';
 import { Timestamp, Uuid } from '@baton/values/wire';
 
-/** Events at the end of a lease, and of what depends on it. */
+/** Events for the end of a lease, and for what depends on it. */
 
 /** A lease that expired. The task's status is present if it changed. */
 export const claimExpired = defineEvent(
@@ -16,7 +16,7 @@ export const claimExpired = defineEvent(
   }),
 );
 
-/** The task's status is absent if the same change sets another status, which has an event of its own. */
+/** The task's status is absent if the same change sets another status, which has its own event. */
 export const claimReleased = defineEvent(
   'claim.released',
   'claim',

@@ -58,7 +58,7 @@ test('a heartbeat at the instant of a take-over keeps the claim or is refused, n
   const seen = new Set<string>();
   for (let round = 0; round < 3 * raceRounds; round += 1) {
     const { task, claim } = await held();
-    // First a valid lease, then an expired one, so that both outcomes occur on any machine.
+    // The first round uses a valid lease and the second an expired one, so that both outcomes occur on any machine.
     await endClaimLease(baton, task.id, [60_000, -1000][round] ?? round % 10);
     const [beat, ...takes] = await Promise.all([
       worker.actor.post(`/claims/${claim.id}:heartbeat`),
@@ -182,7 +182,8 @@ test('concurrent uses of a session whose delegation has ended close it once', as
       claimBy({ ...worker, sessionId }, free.id),
     ]);
     for (const answer of answers) assert.equal(answer.status, 409, JSON.stringify(answer.body));
-    // Commands that use the session under a task's lock don't wait for it; one more heartbeat is certain to end it.
+    // Commands that already hold a task's lock don't wait for the session's lock, so they may have left the session
+    // open; one more heartbeat is certain to end it.
     await worker.actor.post(`/sessions/${sessionId}:heartbeat`);
     const types = (await eventsOf(baton, sessionId)).map(({ type }) => type);
     assert.deepEqual(types, ['session.opened', 'session.closed']);
@@ -202,7 +203,7 @@ test('disabling a principal while it claims, heartbeats and starts runs leaves i
       doomed.actor.post('/sessions', { clientName: 'late' }),
     ]);
     assert.equal(disable.status, 200, JSON.stringify(disable.body));
-    // 503, because a disable terminates the connection of a command after waiting 600 ms for it.
+    // 503, because disabling a principal terminates the connection of a command that it has waited 600 ms for.
     for (const answer of answers) assert.ok([200, 201, 401, 403, 409, 503].includes(answer.status));
     const principal = doomed.actor.principalId;
     await finishAllEndings(baton);
@@ -320,7 +321,7 @@ test('a heartbeat that meets the end of its delegation closes the session, and n
   const human = await baton.actor({ kind: 'human' });
   const delegationId = await delegate(human, worker.actor, baton);
   const sessionId = await openSession(worker.actor, { onBehalfOf: human.principalId });
-  // The heartbeat has read the delegation and waits for the session; meanwhile the delegation is revoked.
+  // The heartbeat has read the delegation and is waiting for the session; in the meantime, the delegation is revoked.
   const beat = await baton.pool.transaction(async (tx) => {
     await tx.run(sql`select from sessions where id = ${sessionId} for update`);
     const asked = worker.actor.post(`/sessions/${sessionId}:heartbeat`, {}, { 'idempotency-key': sessionId });

@@ -32,7 +32,7 @@ export function lockFreeClaimsOfSession(tenantId: string, sessionId: string, { r
     for no key update of t skip locked`;
 }
 
-/** The same for a holder's claims that were acquired before an instant. */
+/** Like `lockFreeClaimsOfSession`, for a holder's active claims that were acquired before an instant. */
 export function lockFreeClaimsOfHolder(
   tenantId: string,
   holderId: string,
@@ -47,7 +47,7 @@ export function lockFreeClaimsOfHolder(
     for no key update of t skip locked`;
 }
 
-/** The same for one claim. */
+/** Locks the task of one active claim; returns no row if another transaction has locked the task. */
 export function lockFreeClaim(tenantId: string, claimId: string) {
   return sql<{ id: string }>`
     select c.id from claims c join tasks t on t.id = c.task_id
@@ -59,7 +59,7 @@ export function lockFreeClaim(tenantId: string, claimId: string) {
  * Ends claims and frees their tasks: locks the tasks in the order of their ids, then the claims. A claim that ended
  * during the wait is left unchanged.
  * @param release.taskMoves whether the task returns to the type's release status, if it still has the claim status
- * @param release.isExpiry whether it counts as a failed attempt, unless a run of the claim failed
+ * @param release.isExpiry whether the release counts as a failed attempt, unless a run of the claim failed
  */
 export function updateClaimsToReleased(release: {
   tenantId: string;

@@ -13,7 +13,7 @@ export const sessionExpiry = 'session_expired';
 export interface Release {
   readonly reason: string;
   /**
-   * Whether the tasks return to their release status and get their next version with it. False if the caller
+   * Whether the tasks return to their release status, which also gives them their next version. False if the caller
    * writes the task itself, as completion does: then the event has no status, and the caller sets the version. See
    * docs/reference/claims.md#states.
    */
@@ -23,7 +23,7 @@ export interface Release {
 }
 
 /**
- * Releases active claims, frees their tasks, and writes `claim.released` for each. Claims that ended before are
+ * Releases active claims, frees their tasks, and writes `claim.released` for each. Claims that have already ended are
  * skipped.
  * @returns the released claims, in the order of their tasks
  */
@@ -38,7 +38,8 @@ export async function releaseClaims(
 }
 
 /**
- * The same without the events, for a command that writes other events first: it must then call `noteReleased` for each.
+ * Like `releaseClaims`, but without the events, for a command that writes other events first: that command must then
+ * call `noteReleased` for each claim.
  */
 export async function endClaims(
   { db, tenantId }: Context,

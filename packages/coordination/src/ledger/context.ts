@@ -15,7 +15,7 @@ export interface Context extends LowerContext {
   readonly drafts: EventDraft[];
   /** The default cause of the events of this change. */
   readonly causationId?: string;
-  /** Set by a statement that wrote its events itself, so that readers are notified. */
+  /** Set if a statement itself wrote its events, so that readers are notified. */
   wroteEvents: boolean;
 }
 

@@ -1,6 +1,6 @@
 import { sql } from '@baton/kernel/database/sql';
 
-/** A savepoint for a part of a command. A nested one hides the outer one until it ends. */
+/** A savepoint for part of a command. A nested savepoint hides the outer one until it ends. */
 export const beginPart = () => sql<object>`savepoint part`;
 export const keepPart = () => sql<object>`release savepoint part`;
 export const undoPart = () => sql<object>`rollback to savepoint part`;

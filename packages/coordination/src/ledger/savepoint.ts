@@ -4,9 +4,10 @@ import type { Context } from './context.ts';
 import { beginPart, keepPart, undoPart } from './savepoint.sql.ts';
 
 /**
- * Runs a part of a command whose failure rolls back its own writes, including its events, and nothing before it. The
- * command continues in the same transaction. Only an unreachable store, and errors after which the whole command is
- * retried, are thrown. The two statements around the part are pipelined with others: they cost no round trip.
+ * Runs part of a command. If that part fails, its own writes are rolled back, including its events, but nothing before
+ * it, and the command continues in the same transaction. Only an unreachable store, and errors after which the whole
+ * command is retried, are thrown. The two statements around the part are pipelined with others, so they cost no round
+ * trip.
  * @param instead the result after a failure that was rolled back
  */
 export async function undoOnFailure<T>(
@@ -24,7 +25,8 @@ export async function undoOnFailure<T>(
   } catch (error) {
     if (isUnreachable(error) || isRepeatable(error) || error instanceof NeedsAnswer) throw error;
     await db.run(undoPart());
-    // A rolled-back savepoint still hides an outer one, which would then be rolled back only up to here.
+    // After the rollback, this savepoint still exists and would hide an outer one, to which the command could then no
+    // longer roll back. So this savepoint is released.
     void sentAlong(db.run(keepPart()));
     drafts.splice(draftCount);
     afterCommit.splice(actCount);
@@ -32,7 +34,10 @@ export async function undoOnFailure<T>(
   }
 }
 
-/** If it fails, so do the statements after it, including COMMIT: its own rejection must not end the process. */
+/**
+ * If this statement fails, the ones after it fail, too, including COMMIT, so its own rejection must not end the
+ * process.
+ */
 function sentAlong<T>(answer: Promise<T>): Promise<T> {
   answer.catch(() => undefined);
   return answer;

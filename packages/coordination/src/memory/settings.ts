@@ -32,7 +32,7 @@ export const settings = {
     default: 'auto',
     doc:
       'The bearer credential for the memory service: `api_key` for CP_CONTEXT_API_KEY, `iam` for a token of the ' +
-      'own service account (CP_IAM_CLIENT_ID); `auto` for the first of these that is set, otherwise none.',
+      'service account (CP_IAM_CLIENT_ID); `auto` for the first of these that is set, otherwise none.',
   }),
   CP_CONTEXT_API_KEY: text<string | undefined>({
     default: undefined,
@@ -41,7 +41,7 @@ export const settings = {
   }),
   CP_CONTEXT_IAM_AUDIENCE: text({
     default: 'memory-service',
-    doc: "The audience of the own service account's tokens for the memory service.",
+    doc: "The audience of the service account's tokens for the memory service.",
   }),
   CP_CONTEXT_IAM_SCOPES: list({
     default: ['memory:read', 'memory:write', 'memory:tenants', 'memory:service'],

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Settings } from './settings.ts';
 
-/** Whether this installation sends by a channel. */
+/** Whether this installation sends through a channel. */
 export const ChannelStatus = z
   .strictObject({
     available: z.boolean(),

@@ -1,8 +1,8 @@
-/** The longest address of a mailbox (RFC 5321). */
+/** The maximum length of a mailbox's address (RFC 5321). */
 export const addressCharactersMax = 254;
 
-// Plain addresses only: no quoted local part, no comment, no literal of a host, no list. So nothing in them can be read
-// as a header, or as a second address.
+// Plain addresses only: no quoted local part, no comment, no literal of a host, no list. So nothing in an address can
+// be read as a header, or as a second address.
 const form =
   /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}@((?:[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\.)+[A-Za-z]{2,63})$/;
 
@@ -21,7 +21,7 @@ export function faultOfAddress(
   return isAllowed ? undefined : 'domain_not_allowed';
 }
 
-/** The address of somebody's notifications: their own choice, else that of the profile, if it can be used. */
+/** The address for somebody's notifications: their own choice, else that of the profile, if it can be used. */
 export function addressOf(
   { email, profile_email: profileEmail }: { email: string | null; profile_email: string | null },
   domains: readonly string[],

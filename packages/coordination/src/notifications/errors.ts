@@ -6,7 +6,7 @@ import { errors as lowerErrors } from '../packages/errors.ts';
 export const errors = {
   unknown_notification_kind: invalid(
     'There is no such kind of notification.',
-    'Use a kind of `details.known`.',
+    'Use one of the kinds in `details.known`.',
     {
       refused: 'PUT /notifications/preferences {"kinds":{"decision":{"mail":"off"}}}',
       right: 'PUT /notifications/preferences {"kinds":{"decision.requested":{"mail":"off"}}}',
@@ -14,7 +14,7 @@ export const errors = {
   ),
   invalid_email_address: invalid(
     'The e-mail address is malformed, or notifications are not sent to its domain.',
-    'See `details.reason`: send an address such as `maria@example.com`, of a domain in CP_MAIL_ALLOWED_DOMAINS if the operator has set it.',
+    'See `details.reason`: send an address such as `maria@example.com`, at a domain in CP_MAIL_ALLOWED_DOMAINS if the operator has set it.',
     {
       refused: 'PUT /notifications/preferences {"email":"Maria <maria@example.com>"}',
       right: 'PUT /notifications/preferences {"email":"maria@example.com"}',
@@ -34,7 +34,7 @@ export const errors = {
   ),
   slack_webhook_not_allowed: invalid(
     'The address is not an https address on a host that the operator allows for webhooks.',
-    'Send the address of an incoming webhook as Slack shows it, on a host of `details.hosts`.',
+    'Send the address of an incoming webhook as Slack shows it, on a host in `details.hosts`.',
     {
       refused: 'PUT /notifications/slack-webhook {"url":"http://hooks.slack.com/services/T0/B0/x"}',
       right: 'PUT /notifications/slack-webhook {"url":"https://hooks.slack.com/services/T0/B0/x"}',

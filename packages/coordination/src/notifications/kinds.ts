@@ -13,7 +13,7 @@ export const Modes = z
 export type Modes = z.infer<typeof Modes>;
 
 interface Kind {
-  /** In a sentence: "You get no more e-mail about …". */
+  /** As used in a sentence: "You get no more e-mail about …". */
   readonly about: string;
   readonly usual: Modes;
 }

@@ -20,7 +20,7 @@ export const settings = {
   }),
   CP_SMTP_CA_FILE: text({
     default: '',
-    doc: 'A file with the certificates (PEM) of authorities that the server may have besides the public ones.',
+    doc: 'A file with the certificates (PEM) of authorities that are accepted for the server besides the public ones.',
   }),
   CP_SMTP_USER: text({ default: '', doc: 'The user at the SMTP server; empty: no authentication.' }),
   CP_SMTP_PASSWORD_FILE: text({
@@ -32,7 +32,7 @@ export const settings = {
     min: 1,
     max: 50,
     unit: 'connections',
-    doc: 'The most connections of a worker to the SMTP server. One tenant uses at most half of them.',
+    doc: 'The maximum number of connections of a worker to the SMTP server. One tenant uses at most half of them.',
   }),
   CP_SMTP_TIMEOUT_SECONDS: integer({
     default: 10,
@@ -51,28 +51,28 @@ export const settings = {
   }),
   CP_NOTIFICATIONS_KEY_FILE: text({
     default: '',
-    doc: 'A file with the keys that sign links for unsubscribing, in the form of CP_SECRET_STORE_KEY_FILE, which is used if this is empty. The first key signs; links of all keys are accepted.',
+    doc: 'A file with the keys that sign unsubscribe links, in the form of CP_SECRET_STORE_KEY_FILE, which is used if this is empty. The first key signs; links signed with any of the keys are accepted.',
   }),
   CP_NOTIFICATIONS_RECIPIENTS_MAX: integer({
     default: 50,
     min: 1,
     max: 500,
     unit: 'people',
-    doc: 'The most people that one event notifies, for instance of a large role; everybody else sees it in the inbox.',
+    doc: 'The maximum number of people notified of one event, for instance with a large role; everybody else sees it in the inbox.',
   }),
   CP_NOTIFICATIONS_HOURLY_MAX: integer({
     default: 60,
     min: 1,
     max: 10_000,
     unit: 'messages',
-    doc: 'The most immediate messages per person and channel in an hour. Further e-mails wait for the digest, further Slack messages are left out.',
+    doc: 'The maximum number of immediate messages per person and channel in an hour. Any further e-mails wait for the digest; any further Slack messages are left out.',
   }),
   CP_NOTIFICATIONS_RECORD_SECONDS: integer({
     default: 2_592_000,
     min: 86_400,
     max: 31_536_000,
     unit: seconds,
-    doc: 'How long it is recorded what was sent to whom. A dead letter that is redriven later may reach somebody twice.',
+    doc: 'How long the records of what was sent to whom are kept. A dead letter that is redriven later may reach somebody twice.',
   }),
   CP_SLACK_ENABLED: flag({
     default: false,

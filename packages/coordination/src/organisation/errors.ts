@@ -13,23 +13,23 @@ export const errors = {
     },
   ),
   already_admitted: conflict(
-    'The identity is bound to a principal, or was: with another access role, or it is no longer active.',
+    'The identity is or was bound to a principal, with another access role or with a binding or principal that is no longer active.',
     'Change the access of `details.principalId` with `PUT /principals/{id}/access`, or bind the identity again with `POST /principals/{id}/iam-bindings`.',
   ),
   self_admission_refused: forbidden(
     'No rule of the tenant admits this person: none exists for the provider and role, or the person was admitted before and lost their access.',
-    'Contact an administrator, who allows a provider to admit people with `PUT /admission-rules/{identityProvider}`.',
+    'Contact an administrator, who can allow a provider to admit people with `PUT /admission-rules/{identityProvider}`.',
   ),
   identity_token_required: conflict(
-    'The rule applies to the tenant of the caller at identity, and the caller has none.',
+    'The rule applies to the tenant of the caller in identity, and the caller has none.',
     'Use an access token of identity instead of an API key.',
   ),
   admission_role_not_allowed: invalid(
-    'People whom a provider admits by itself cannot get `admin`.',
+    'People whom a provider admits automatically cannot get `admin`.',
     'Choose an access role without `admin`, and give it to administrators by hand.',
   ),
   admission_rule_elsewhere: conflict(
-    'Another tenant has a rule for this provider of the tenant at identity.',
+    'Another tenant already has a rule for this provider of the same tenant in identity.',
     'Remove the rule there first: the people of a provider are admitted to one tenant.',
   ),
   admission_rule_limit: conflict(

@@ -15,7 +15,9 @@ export const PackageLink = z
   .meta({ id: 'PackageLink' });
 export type PackageLink = z.infer<typeof PackageLink>;
 
-/** `?package=`: only objects of this catalogue package. */
+/**
+ * `?package=`: only objects of this catalogue package.
+ */
 export const PackageFilter = z
   .string()
   .max(queryWordCharactersMax)
@@ -34,7 +36,7 @@ export const PackageKey = z
 
 const PackageVersion = z.string().min(1).max(50);
 
-/** A package by the key and version in its `package.yaml`. See docs/reference/packages.md#source. */
+/** A package, identified by the key and version in its `package.yaml`. See docs/reference/packages.md#source. */
 export const PackageName = z
   .strictObject({ key: PackageKey, version: PackageVersion })
   .meta({ id: 'PackageName' });

@@ -4,7 +4,7 @@ import { fail } from './errors.ts';
 /**
  * The grammar shared by the lifecycles of task types (docs/reference/definitions.md#lifecycle) and of projects
  * (docs/reference/projects.md#lifecycle): statuses with a category, and the transitions between them. Each check
- * refuses with `invalid_lifecycle_schema` and the path.
+ * refuses an invalid lifecycle with `invalid_lifecycle_schema` and the path of the problem.
  */
 
 const field = 'lifecycleSchema';

@@ -2,8 +2,8 @@ import { sql } from '@baton/kernel/database/sql';
 
 /**
  * Serializes the creation of versions of a key until the commit. Two keys whose 64-bit hashes collide would only wait
- * for each other. It first waits for transactions that link objects to packages; a version created during one would
- * miss the link.
+ * for each other. The statement first waits for transactions that link objects to packages: a version created during
+ * one of them would miss the link.
  */
 export function takeVersionLock(
   kind:

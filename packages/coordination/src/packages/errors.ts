@@ -45,7 +45,7 @@ export const errors = {
     },
   ),
   view_too_costly: conflict(
-    'The query would read more than 20,000 rows, or take longer than a list may.',
+    'The query would read more than 20,000 rows, or take longer than a list is allowed to.',
     'Add a filter that matches fewer objects, for instance a workspace or a status.',
   ),
   not_implemented: errorRow(

@@ -13,14 +13,16 @@ export const AgentKey = z
 
 export const agentParams = { key: z.string().min(1).max(63) };
 
-/** The key, or `key@revision` for a revision other than the current one. Any other text matches no agent. */
+/** The key, or `key@revision` for a revision other than the current one. Any other string matches no agent. */
 export const AgentRef = z
   .string()
   .min(1)
   .max(80)
   .meta({ description: 'The key, or key@revision for a revision other than the current one.' });
 
-/** @param revision null for the current one */
+/**
+ * @param revision null for the current one
+ */
 export function parseAgentRef(ref: string): { key: string; revision: number | null } | undefined {
   const [, key, revision] = /^([a-z0-9][a-z0-9-]{0,62})(?:@([1-9]\d{0,8}))?$/.exec(ref) ?? [];
   return key === undefined ? undefined : { key, revision: revision === undefined ? null : Number(revision) };

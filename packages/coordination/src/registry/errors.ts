@@ -5,8 +5,8 @@ import { errors as lowerErrors } from '../memory/errors.ts';
 /** The codes of this layer and of those below it. */
 export const errors = {
   fresh_sign_in_required: forbidden(
-    'The caller did not sign in by a passkey or a provider within the last 300 seconds, or that session has ended.',
-    'Sign in again, and repeat the call with the new access token. A personal access token or an API key is no sign-in, and a provider must state the time of the sign-in (`auth_time`).',
+    'The caller did not sign in with a passkey or through a provider within the last 300 seconds, or that session has ended.',
+    'Sign in again, and repeat the call with the new access token. A personal access token or an API key does not count as a sign-in, and a provider must state the time of the sign-in (`auth_time`).',
   ),
   identity_administration_not_configured: conflict(
     "No service credential for identity's administration is configured.",
@@ -14,7 +14,7 @@ export const errors = {
   ),
   identity_administration_unavailable: unavailable(
     'Identity did not issue the token: it does not respond, or rejects the service credential of coordination.',
-    'Retry after `Retry-After`. If it lasts, compare `CP_IDENTITY_ADMIN_CREDENTIAL_FILE` with `IAM_DELEGATION_CREDENTIAL_FILE`; the log of the service has the reason.',
+    'Retry after `Retry-After`. If the problem persists, compare `CP_IDENTITY_ADMIN_CREDENTIAL_FILE` with `IAM_DELEGATION_CREDENTIAL_FILE`; the log of the service contains the reason.',
   ),
   invalid_tool_query: invalid(
     'The tool query has more than 200 characters or 8 words.',
@@ -53,7 +53,7 @@ export const errors = {
     'Link it with `PUT /agents/{key}/identity`; `:replace` only exchanges an existing link.',
   ),
   invalid_secret_name: invalid(
-    'The name of the secret does not have 1 to 63 lower-case letters, digits and hyphens, or begins with a hyphen.',
+    'The name of the secret does not consist of 1 to 63 lower-case letters, digits and hyphens, or begins with a hyphen.',
     'Rename the secret.',
     {
       refused: 'PUT /agents/{key}/secrets/GITHUB_TOKEN {"value":"…"}',
@@ -109,7 +109,7 @@ export const errors = {
     'Choose another key, or change the existing connection with `PATCH /connections/{key}`.',
   ),
   oauth_not_configured: conflict(
-    'The redirect address of OAuth is not set, or is not https.',
+    'The OAuth redirect address is not set, or is not an https address.',
     'Have the operator set `CP_OAUTH_REDIRECT_URI` to an https address; `details` names the settings.',
   ),
   oauth_app_not_configured: conflict(

@@ -21,12 +21,12 @@ export interface ContentFacts {
 export interface ContentStore {
   /**
    * Writes an object; resolves when the object is durable. Streams the bytes without buffering all of them.
-   * @throws ContentStoreFailed, and errors of `bytes`; a part that was written remains for `remove`
+   * @throws ContentStoreFailed, and errors of `bytes`; a part that has been written remains until `remove` is called
    */
   write(name: ContentName, bytes: AsyncIterable<Buffer>): Promise<ContentFacts>;
   /**
    * Opens an object; resolves when its first byte can be read. The reader destroys the stream.
-   * @throws ContentStoreFailed, also for an object that is absent or has another size
+   * @throws ContentStoreFailed, also for an object that is absent or has the wrong size
    */
   open(name: ContentName, sizeBytes: number): Promise<Readable>;
   /** Removes an object, whole or in part; succeeds for an absent one. @throws ContentStoreFailed */

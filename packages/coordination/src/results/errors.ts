@@ -72,7 +72,7 @@ export const errors = {
   ),
   content_store_unavailable: unavailable(
     'The content store is not set up, cannot be reached, or has lost the object.',
-    'Retry later. If it persists, have the operator check `CP_ARTIFACT_FOLDER` and the log.',
+    'Retry later. If this persists, have the operator check `CP_ARTIFACT_FOLDER` and the log.',
   ),
   approval_already_decided: conflict(
     'The approval is already decided or cancelled.',
@@ -162,7 +162,7 @@ export const errors = {
   ),
   approval_already_used: conflict(
     'The approval has already allowed a call of this skill version.',
-    'Request a new approval for a further call.',
+    'Request a new approval for another call.',
   ),
   execution_already_invoked: conflict(
     'The run has already called the skill that executes its task.',

@@ -90,8 +90,8 @@ export const settings = {
     max: 1_000_000,
     unit: 'calls',
     doc:
-      'Maximum number of pending skill calls per tenant; the next one is refused with 429. Concurrent requests may ' +
-      'exceed the limit by their number.',
+      'Maximum number of pending skill calls per tenant; the next one is refused with 429. Concurrent requests can ' +
+      'exceed the limit by one each.',
   }),
   CP_SKILL_INVOCATIONS_RETENTION_SECONDS: integer({
     default: 2_592_000,
@@ -112,7 +112,7 @@ export const settings = {
     default: 10,
     min: 1,
     unit: seconds,
-    doc: 'How long a concurrent duplicate waits for the first request at most.',
+    doc: 'Maximum time that a concurrent duplicate waits for the first request.',
   }),
   ...lowerSettings,
 };

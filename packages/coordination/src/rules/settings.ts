@@ -45,7 +45,7 @@ export const settings = {
     min: 1,
     max: 100_000,
     unit: 'evaluations',
-    doc: 'Maximum number of pending evaluations of one work rule, for a skill or for claims; a tenant may have ten times as many. Evaluations beyond the limit fail.',
+    doc: 'Maximum number of evaluations of one work rule that wait for a skill or a claim; a tenant may have ten times as many. Evaluations beyond the limit fail.',
   }),
   CP_RULES_ENABLED_MAX: integer({
     default: 500,

@@ -1,4 +1,4 @@
-/** The sign-in that an access token states, in the terms of identity. */
+/** The sign-in that an access token states, with its ids in identity. */
 export interface SignIn {
   readonly iamTenantId: string;
   /** The browser session, the identity at a provider, or another credential. */
@@ -25,15 +25,15 @@ export interface Caller {
   /** The principal's agent in the registry; null or absent for other principals. */
   readonly agentId?: string | null;
   /**
-   * The person whose visibility applies, because an agent may act for a person who sees less. Absent: its own
-   * visibility.
+   * The person whose visibility applies, because an agent may act for a person who sees less. If absent, the caller's
+   * own visibility applies.
    */
   readonly seesAs?: string;
   /** How a person signed in; absent for an API key, and for a token that does not state it. */
   readonly signIn?: SignIn;
   /** The approval that a decide-only token permits; absent for other credentials. */
   readonly approvalId?: string;
-  /** The person's full permissions, for the consequences of the decision. */
+  /** The person's full permissions, which apply to the consequences of the decision. */
   readonly permissionsAfter?: ReadonlySet<string>;
   /** The channel that delivered a decide-only token. */
   readonly channel?: string;

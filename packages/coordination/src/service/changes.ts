@@ -13,9 +13,10 @@ export function refuseNulls(change: object, nullable: readonly string[] = []): v
 }
 
 /**
- * See docs/reference/README.md#optimistic-locking.
+ * Refuses a request that was made for another version of the object. See
+ * docs/reference/README.md#optimistic-locking.
  * @param entity as in the ETag: `workspace_type`
- * @throws Refusal `version_conflict` when the object has another version than in If-Match
+ * @throws Refusal `version_conflict` when the object's version differs from the one in If-Match
  */
 export function requireVersionOf(
   entity: string,

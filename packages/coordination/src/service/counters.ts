@@ -14,13 +14,16 @@ export interface Counters {
   toolInvocationsDenied: Counter;
   /** Final evaluations of work rules, by outcome. */
   ruleEvaluations: Counter<'result'>;
-  /** By `result`: succeeded, failed, retried, cancelled. */
+  /** Skill calls by `result`: succeeded, failed, retried, cancelled. */
   skillInvocations: Counter<'result'>;
   contextRequests: Counter;
   contextDegraded: Counter;
   contextProviderFailures: Counter;
   contextRequestDuration: Summary;
-  /** Each returns the number of tenants whose circuit to the memory service is open in a part of this process. */
+  /**
+   * Each function returns the number of tenants whose circuit to the memory service is open in one part of this
+   * process.
+   */
   contextCircuits: Set<() => number>;
 }
 
@@ -74,7 +77,7 @@ export function createCounters(registry: Registry): Counters {
   };
 }
 
-/** The gauge is computed on each scrape, because circuits close after a time without an event. */
+/** The gauge is computed on each scrape, because a circuit closes when its time has passed, without any event. */
 function circuitGauge(registry: Registry): Set<() => number> {
   const parts = new Set<() => number>();
   new Gauge({

@@ -13,7 +13,7 @@ import { fail } from './errors.ts';
 export const documentBytesMax = 65_536;
 /** Levels of objects and lists, including the outermost. */
 export const documentDepthMax = 20;
-/** Values of every kind: objects, lists, texts, numbers, booleans and nulls. */
+/** Values of every kind: objects, lists, strings, numbers, booleans and nulls. */
 export const documentNodesMax = 5_000;
 
 const shownPathLengthMax = 200;
@@ -21,7 +21,7 @@ const shownPathLengthMax = 200;
 export interface DocumentBounds {
   /** The field that contains the document, for the details of a refusal. */
   readonly field: string;
-  /** As compact JSON in UTF-8; `documentBytesMax` when absent. */
+  /** Measured as compact JSON in UTF-8; `documentBytesMax` when absent. */
   readonly bytesMax?: number;
 }
 
@@ -52,7 +52,7 @@ export function refuseSecretKeys(document: Json, field: string): void {
 }
 
 /**
- * Refuses prose that contains text with the form of a secret. The response contains the kind of secret and never
+ * Refuses prose that contains what may be a secret. The response contains the kind of secret and never
  * repeats the text.
  * @throws Refusal `secret_material_rejected` with `match`
  */

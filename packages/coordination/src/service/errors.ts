@@ -62,7 +62,7 @@ export const errors = {
     'The body is larger than the endpoint accepts.',
     'Send a smaller body; `details.maxBytes` is the limit. Upload files with `PUT /artifact-contents` instead of in JSON.',
   ),
-  // A call of a skill returns 400 if the contract requires a key in its body.
+  // A skill call returns 400 if its body lacks a key that the contract requires.
   idempotency_key_required: {
     ...invalid(
       'The request requires an Idempotency-Key.',
@@ -77,7 +77,7 @@ export const errors = {
     otherStatus: 400,
   },
   invalid_idempotency_key: invalid(
-    'The Idempotency-Key does not have 1 to 200 characters.',
+    'The Idempotency-Key is blank or longer than 200 characters.',
     'Send a shorter key; a UUID is sufficient.',
   ),
   validation_error: invalid(
@@ -142,7 +142,7 @@ export const errors = {
     },
   ),
   non_canonical_value: invalid(
-    'A number of the document is not an integer, so the document has no unique hash.',
+    'A number in the document is not an integer, so the document has no unique hash.',
     'Send the number at `details.path` as an integer of a smaller unit, or as a string.',
   ),
   empty_update: invalid('The request changes no field.', 'Send at least one field to change.', {
@@ -152,7 +152,7 @@ export const errors = {
   if_match_required: errorRow(
     428,
     'The request requires If-Match.',
-    'Read the object and send its `ETag` as `If-Match`, so that a change made meanwhile is not overwritten.',
+    'Read the object and send its `ETag` as `If-Match`, so that you do not overwrite a change made in the meantime.',
     {
       refused: 'PATCH /tasks/{ref} {"title":"Ship it"}',
       right: 'PATCH /tasks/{ref} {"title":"Ship it"}\nIf-Match: "task-3"',
@@ -161,7 +161,7 @@ export const errors = {
   internal_error: errorRow(
     500,
     'The service failed unexpectedly.',
-    'Report the `requestId`, by which the operator finds the cause in the log. A retry with the same Idempotency-Key is safe.',
+    'Report the `requestId`, with which the operator can find the cause in the log. A retry with the same Idempotency-Key is safe.',
   ),
   unavailable: unavailable(
     'The service is not ready, or cannot reach its database.',

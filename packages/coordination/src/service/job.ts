@@ -20,9 +20,9 @@ export interface JobTools<LayerContext extends Context & { readonly settings: ob
   extends Pick<LayerContext, 'settings' | 'log' | 'counters'> {
   readonly pool: Pool;
   /**
-   * Runs one unit of work of one tenant in its own transaction. Its events are written with it and have no actor;
-   * readers are notified after the commit. After a deadlock or a serialization failure it runs again, up to three
-   * times: `work` must keep no state outside of its transaction.
+   * Runs one unit of work of one tenant in its own transaction. Its events are written in that transaction and have no
+   * actor; readers are notified after the commit. After a deadlock or a serialization failure it runs again, up to
+   * three times, so `work` must keep no state outside its transaction.
    */
   command<T>(job: string, tenantId: string, work: (context: LayerContext) => Promise<T>): Promise<T>;
 }

@@ -74,7 +74,7 @@ export function describePermissions(names: readonly string[]): string[] {
 /** A permission, or the right to read a memory namespace. See docs/reference/authorization.md#memory. */
 export type Action = Permission | 'memory.read';
 
-/** Never granted to agents and services: a machine neither decides approvals nor administers. */
+/** Never granted to agents and services: a machine may neither decide approvals nor administer. */
 export const humanOnlyPermissions: readonly Permission[] = ['admin', 'approvals.decide'];
 
 /** Whether a permission is held, or granted by a decision. */
@@ -82,14 +82,14 @@ export function holds(held: ReadonlySet<string>, wanted: Permission): boolean {
   return held instanceof DecidedPermissions ? held.allows(wanted) : isCovered(held, wanted);
 }
 
-/** Whether the listed permissions alone cover a permission; `admin` covers every other one. */
+/** Whether the listed permissions alone include a permission; `admin` includes every other one. */
 export function isCovered(names: ReadonlySet<string>, wanted: Permission): boolean {
   return names.has(wanted) || names.has('admin');
 }
 
 /**
- * Permissions that are decided per request. As a set, it contains the credential's permissions in this service. See
- * docs/reference/authorization.md.
+ * Permissions that are decided per request. As a set, this object contains the credential's permissions in this
+ * service. See docs/reference/authorization.md.
  */
 export abstract class DecidedPermissions extends Set<string> {
   abstract allows(wanted: Permission): boolean;
@@ -98,7 +98,7 @@ export abstract class DecidedPermissions extends Set<string> {
    * list.
    */
   abstract permitted(wanted: Action, type: string, ids: readonly string[]): readonly string[];
-  /** The same for a few additional objects of a command; each gets its own decision. */
+  /** Like `permitted`, for a few additional objects of a command; each gets its own decision. */
   abstract permittedEach(wanted: Permission, type: string, ids: readonly string[]): readonly string[];
   /** Whether the permission may be granted on any objects at all. */
   abstract reaches(wanted: Permission): boolean;
@@ -126,7 +126,10 @@ export function permittedIds(
   return held instanceof DecidedPermissions ? held.permitted(wanted, type, ids) : ids;
 }
 
-/** Returns the given permissions that are held, for later work with the current permissions. */
+/**
+ * The permissions for a stored credential: the given ones that a decision point grants or, without one, all that are
+ * held.
+ */
 export function namesHeld(held: ReadonlySet<string>, wanted: readonly Permission[]): string[] {
   return held instanceof DecidedPermissions ? wanted.filter((name) => held.allows(name)) : [...held];
 }

@@ -7,8 +7,8 @@ import type { Logger } from '@baton/kernel/process/log';
 const pauseMsMin = 5000;
 const pauseMsMax = 600_000;
 /**
- * Maximum number of paused entries. Further ones evict the oldest, which are then retried whenever a job finds them, at
- * most once a second.
+ * Maximum number of paused entries. Any beyond that evict the oldest, which are then retried whenever a job finds them,
+ * at most once a second.
  */
 const entriesMax = 1000;
 
@@ -20,8 +20,8 @@ export interface PutOff {
   /** Logs the failure with the entry's id and starts its next pause. */
   note(id: string, error: unknown): void;
   /**
-   * Handles an entry unless it is paused; an entry that fails is postponed. Only an unreachable database is thrown,
-   * because then the entry isn't at fault.
+   * Handles an entry unless it is paused; an entry that fails is postponed. An error is thrown only if the database is
+   * unreachable, because then the entry isn't at fault.
    * @returns the result of `handle`, 0 when it failed or wasn't called
    */
   attempt(id: string, handle: () => Promise<number>): Promise<number>;

@@ -11,15 +11,15 @@ export interface QueueWalk<Row> {
   /** The next entries; after the last one, starts from the beginning. */
   next(): Promise<Row[]>;
   /**
-   * The result for the job runner: after a full batch the next one starts immediately, regardless of the outcome of its
-   * entries.
+   * The result for the job runner: after a full batch, the next one starts immediately, whether or not its entries were
+   * handled successfully.
    */
   handledOf(rows: readonly Row[], handled: number): number;
 }
 
 /**
- * Walks a queue from start to end repeatedly: entries that fail or are locked by others don't delay the ones after
- * them, regardless of their number. The job pauses between two walks.
+ * Walks a queue from start to end repeatedly: entries that fail or that other transactions have locked don't delay the
+ * ones after them, regardless of their number. The job pauses between two walks.
  */
 export function createWalk<Row>(
   batchMax: number,
@@ -42,7 +42,7 @@ export function createWalk<Row>(
  * A job that walks a queue of due entries and handles each separately. An entry that fails is postponed and doesn't
  * delay the others.
  * @param queue.find the next entries after a position, at most `batchMax`
- * @param queue.handle handles one entry in its own transaction; 0 when others have it locked
+ * @param queue.handle handles one entry in its own transaction; 0 when another transaction has locked it
  */
 export function createDueJob<Row>(
   { name, batchMax, log }: Pick<Job, 'name' | 'batchMax'> & { log: Logger },
@@ -70,8 +70,8 @@ export function createDueJob<Row>(
 }
 
 /**
- * A job that walks a queue of old entries and deletes each batch in one statement, which keeps those that are still
- * needed.
+ * A job that walks a queue of old entries and deletes each batch in one statement, which leaves those that are
+ * still needed.
  * @param queue.remove deletes the unused entries of a batch; returns a row for each deleted entry
  */
 export function createDeletionJob<Row extends { id: string; tenant_id: string }>(

@@ -13,7 +13,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-/** Sends the text unchanged, because `JSON.stringify` can't write such a number. */
+/** Sends the body unchanged, because `JSON.stringify` can't write an integer that parsing rounds. */
 async function send(
   method: string,
   path: string,
@@ -131,7 +131,7 @@ test('1 MiB of numbers takes less than 2 s of processor time', async () => {
   assert.ok(computedMs() - began < 2000, `deep ${computedMs() - began} ms`);
 });
 
-/** CPU time of this thread, in which the service runs too, so that waits on a loaded machine don't count. */
+/** CPU time of this thread, in which the service runs, too; time spent waiting on a busy machine doesn't count. */
 function computedMs(): number {
   const { user, system } = process.threadCpuUsage();
   return (user + system) / 1000;

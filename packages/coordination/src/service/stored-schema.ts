@@ -6,8 +6,8 @@ import { checkDocument, type DocumentBounds, refuseSecretText } from './document
 import { fail } from './errors.ts';
 
 /**
- * Validates a tenant's JSON Schema before it is stored: first its size, then its syntax, then its strings for secrets.
- * Property names may be those of secrets. See docs/reference/README.md#documents.
+ * Validates a tenant's JSON Schema before it is stored: first its size, then its syntax, then its strings for
+ * secrets. Property names are not checked for secrets. See docs/reference/README.md#documents.
  * @throws Refusal `invalid_document`, `payload_too_large`, `payload_too_deep`, `invalid_json_schema` with `field`,
  * `path`, `message` and, for a dangling reference, `ref`; `secret_material_rejected`
  */

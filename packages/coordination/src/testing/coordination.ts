@@ -100,7 +100,7 @@ export async function startCoordination(settings: Record<string, string> = {}): 
     applicationName: 'test',
     statementTimeoutMs: 30_000,
     lockTimeoutMs: 30_000,
-    // A test may wait inside a transaction for as long as the journal is held back by other databases of the cluster.
+    // A test may wait inside a transaction as long as other databases of the cluster hold back the journal.
     idleInTransactionTimeoutMs: journalWaitMsMax + 10_000,
     transactionTimeoutMs: journalWaitMsMax + 10_000,
     async onConnect(db) {
@@ -243,7 +243,7 @@ export async function listen(
     if (closed) return;
     closed = true;
     server.closeAllConnections();
-    // Open streams end with the service, and the server with them.
+    // Closing the service ends its open streams, and only then can the server close.
     const ended = new Promise<void>((done) => server.close(() => done()));
     await service.close();
     await ended;

@@ -14,11 +14,11 @@ export interface TestIssuer {
     claims: Record<string, unknown>,
     options?: { keyId?: string; lifeSeconds?: number; type?: string },
   ): Promise<string>;
-  /** Publishes another key under another id; tokens signed from now on use it. */
+  /** Publishes a different key under a new id; tokens signed from now on use it. */
   rotate(): Promise<void>;
-  /** Whether its documents are served. */
+  /** Sets whether the issuer's documents are served. */
   serve(available: boolean): void;
-  /** The published revocations; undefined: no list, like an older identity. */
+  /** Sets the published revocations; undefined publishes no list, like an older version of identity. */
   revoke(list: object | undefined): void;
   close(): Promise<void>;
 }

@@ -3,7 +3,7 @@ import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
 import type { Actor, Answer, TestCoordination } from './coordination.ts';
 
-/** An agent with a session, the initial state of every harness. */
+/** An agent with a session: the state in which every harness starts. */
 export interface Worker {
   actor: Actor;
   sessionId: string;
@@ -58,14 +58,17 @@ export async function refused(answer: Promise<Answer>, status: number, code: str
   return body.error.details;
 }
 
-/** Lets a session's lease expire: otherwise that takes at least ten seconds. */
+/** Makes a session's lease expire; waiting for that would take at least ten seconds. */
 export async function endSessionLease(baton: TestCoordination, sessionId: string): Promise<void> {
   await baton.pool.run(
     sql`update sessions set expires_at = now() - interval '1 second', sweep_at = now() - interval '1 second' where id = ${sessionId}`,
   );
 }
 
-/** Lets the lease of a task's claim expire, now or `inMs` from now; the rows are locked in the order of the service. */
+/**
+ * Makes the lease of a task's claim expire, now or `inMs` from now; the rows are locked in the same order as in the
+ * service.
+ */
 export async function endClaimLease(baton: TestCoordination, taskId: string, inMs = -1000): Promise<void> {
   await baton.pool.transaction(async (tx) => {
     // A separate statement, because the next one must see a claim that was created while this one waited.

@@ -58,8 +58,8 @@ export function makeWorkerTools(
 }
 
 /**
- * Runs the worker's part of disables and closes. They immediately end all entries that no other transaction has locked;
- * a transaction that is committing releases its principal a moment before its session.
+ * Runs the worker's part of disabling principals and closing sessions. It immediately ends all entries that no other
+ * transaction has locked; a transaction that is committing releases its principal a moment before its session.
  */
 export async function finishAllEndings(baton: TestCoordination): Promise<void> {
   const isDone = async () => (await baton.pool.row(sql`select id from endings limit 1`)) === undefined;
@@ -74,7 +74,8 @@ export async function finishAllEndings(baton: TestCoordination): Promise<void> {
 }
 
 /**
- * Accepts the error of a job during a disable, which ends the connection of a transaction that it waited 600 ms for.
+ * Accepts the error of a job that runs while a principal is being disabled: the disable ends the connection of a
+ * transaction that it has waited for 600 ms for.
  * @throws AssertionError for any other error
  */
 export function requireLostConnection(error: Error): void {

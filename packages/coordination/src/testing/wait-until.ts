@@ -18,8 +18,8 @@ export async function until(
 }
 
 /**
- * Waits until a request, or a turn of the worker, waits for a lock of this transaction.
- * @throws AssertionError when it ends instead
+ * Waits until a request, or a turn of the worker, is blocked by a lock of this transaction.
+ * @throws AssertionError if the request or turn ends instead
  */
 export async function untilBlockedBy(tx: Db, baton: TestCoordination, sent: Promise<unknown>): Promise<void> {
   const { pid } = (await tx.row(sql<{ pid: number }>`select pg_backend_pid() as pid`)) as { pid: number };

@@ -151,7 +151,7 @@ export const errors = {
   ),
   invalid_planned_dates: invalid(
     'The due date is before the start date.',
-    'Swap the dates, or send both if only one of them changes.',
+    'Swap the dates. If you sent only one of them, it is compared with the stored one: send both.',
     {
       refused: 'POST /tasks {"title":"Ship it","startDate":"2026-12-10","dueDate":"2026-12-01"}',
       right: 'POST /tasks {"title":"Ship it","startDate":"2026-12-01","dueDate":"2026-12-10"}',

@@ -6,13 +6,13 @@ export interface LiveTask {
   readonly priority: 'critical' | 'high' | 'medium' | 'low';
   /** Keys of the tasks that must be done before it. */
   readonly after: readonly string[];
-  /** The agent's approval request to the visitor. */
+  /** The approval that the agent requests from the visitor. */
   readonly question?: string;
   /** The agent's progress reports, one sentence per step. */
   readonly steps: readonly string[];
 }
 
-/** The work of a small team that adds a new checkout to its shop, in an executable order. */
+/** The work of a small team that adds a new checkout to its shop, in an order in which it can be done. */
 export const liveBacklog: readonly LiveTask[] = [
   {
     key: 'wishes',
@@ -142,5 +142,5 @@ export const liveBacklog: readonly LiveTask[] = [
   },
 ];
 
-/** The task of the agent that then stalls. */
+/** The task on which one agent stalls. */
 export const stalledTaskKey = 'vouchers';

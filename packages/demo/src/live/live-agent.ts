@@ -6,9 +6,9 @@ export interface LiveAgentOptions {
   readonly name: string;
   readonly baton: BatonClient;
   readonly workspaceId: string;
-  /** Keyed by task id. */
+  /** The tasks of the demo, by their ids. */
   readonly script: ReadonlyMap<string, LiveTask>;
-  /** The person who decides. */
+  /** The person who decides the approvals. */
   readonly visitorId: string;
   /** The duration of one step of the work, in milliseconds. */
   readonly stepMs: number;
@@ -44,7 +44,7 @@ async function doTask(lease: Lease, { baton, script, visitorId, stepMs, signal, 
       body: `You decided: ${word}. I continue${word === 'no' ? ' without it' : ''}.`,
     });
   }
-  // Steps of an earlier agent are not repeated.
+  // Steps that an earlier agent has done are not repeated.
   const done = checkpoints.filter(({ kind }) => kind === 'step').length;
   for (const [index, step] of [...steps.entries()].slice(done)) {
     await sleep(stepMs * (0.6 + Math.random() * 0.8), undefined, { signal: either });

@@ -46,12 +46,12 @@ const agentPermissions = [
   'approvals.manage',
 ];
 const pollMs = 1_000;
-/** By then, the stalled agent has taken its task. */
+/** How much later the other agents start, so that the stalled agent has taken its task by then. */
 const headStartMs = 700;
 
 /**
  * Lets agents complete the backlog of the live demo in its own workspace, slowly enough for a person to follow.
- * @throws DemoFailed if a demo exists
+ * @throws DemoFailed if a demo already exists
  */
 export async function runLiveDemo(
   connection: Connection,
@@ -72,7 +72,7 @@ export async function runLiveDemo(
       return await perform(access, workspace, visitor.id, options);
     } catch (error) {
       if (await isBeingRemoved(baton, workspace.id)) throw new DemoFailed('The demo was removed.');
-      // Remove an incomplete demo.
+      // Removes an incomplete demo.
       await removeDemo(baton, workspace, connection.tenantId);
       throw error;
     }
@@ -104,7 +104,7 @@ async function perform(
   const stopped = AbortSignal.any([signal, end.signal]);
   const sayAs = (name: string) => (what: string) => say(visible(`${name} ${what}`));
   const refused: string[] = [];
-  // It starts first, so that it gets the task on which it stalls.
+  // The stalled agent starts first, so that it gets the task on which it stalls.
   const taskId = ids.get(stalledTaskKey) ?? '';
   const standStill = runStalledAgent({
     baton: standing.baton,
@@ -133,14 +133,14 @@ async function perform(
   return { workspaceId, slug, tasks: ids.size, done: ids.size - open, refused, waits: open > 0 };
 }
 
-/** A removal disables the agents first. */
+/** Recognized by a disabled agent, because a removal disables the agents first. */
 async function isBeingRemoved(baton: BatonClient, workspaceId: string): Promise<boolean> {
   const { items } = await baton.workspaces.listMembers(workspaceId, { limit: 1 });
   const [member] = items;
   return member !== undefined && (await baton.principals.get(member.principalId)).status === 'disabled';
 }
 
-/** Waits for all; the first failure ends the others. An agent that was stopped has not failed. */
+/** Waits for all agents; the first failure ends the others. An agent that was stopped has not failed. */
 async function together(parts: readonly Promise<unknown>[], stopped: AbortSignal, end: AbortController) {
   const outcomes = await Promise.allSettled(
     parts.map((part) =>

@@ -8,14 +8,15 @@ export interface StalledAgentOptions {
   say(what: string): void;
 }
 
-/** The shortest possible lease, so that the visitor needn't wait long for it to expire. */
+/** The shortest possible lease, so that the visitor doesn't have to wait long for it to expire. */
 const leaseSeconds = 10;
-/** The agent stalls for this much longer than its lease, so that another one has taken the task. */
+/** The agent stalls for this much longer than its lease, so that another one will have taken the task. */
 const longerMs = 4_000;
 
 /**
  * An agent that takes a task, stalls for longer than its lease, and then attempts to write.
- * It calls the API itself: the SDK's harness would keep the lease, and would reject the late write before it is sent.
+ * It calls the API directly, because the SDK's harness would extend the lease, or reject the late write before
+ * sending it.
  * @returns the error code of its late write
  * @throws Error if the late write was accepted
  */

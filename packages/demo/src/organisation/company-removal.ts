@@ -7,7 +7,8 @@ const limit = 200;
  * Retires the objects that the demo of the small company has published for the whole tenant: its rule, task type,
  * project template and calendar, and the shop's knowledge in the memory service. Its projects and workspaces are
  * archived with the demo's workspace. Objects that are already retired are skipped.
- * @param suffix of the demo's workspace; @param within that workspace and its descendants
+ * @param suffix of the demo's workspace
+ * @param within that workspace and its descendants
  */
 export async function retireCompany(
   baton: BatonClient,
@@ -25,7 +26,7 @@ export async function retireCompany(
     .items)
     await baton.projectTemplates.deprecate(id);
   await baton.calendars.retire(keys.calendar, { reason: 'The demo was removed.' }).catch((error: unknown) => {
-    // An interrupted demo may not have created any.
+    // If the demo was interrupted, it may not have created this object.
     if (!(error instanceof BatonError) || error.code !== 'not_found') throw error;
   });
 }

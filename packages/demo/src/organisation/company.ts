@@ -12,7 +12,7 @@ export interface DemoProject {
   readonly id: string;
   readonly workspaceId: string;
   readonly name: string;
-  /** The maximum number of actions in a run of its tasks, and the project or template that sets it. */
+  /** The maximum number of actions in a run of the workspace's tasks, and the project or template that sets it. */
   readonly maxRunActions: number;
   readonly saidBy: string;
 }
@@ -23,13 +23,13 @@ export interface Company {
   readonly templateKey: string;
   readonly company: DemoProject;
   readonly shop: DemoProject;
-  /** The error code for the shop's request to exceed the company's limit. */
+  /** The error code for the shop's attempt to exceed the company's limit. */
   readonly refusedCode: string;
   readonly taskType: string;
   readonly rule: { readonly id: string; readonly key: string };
 }
 
-/** Actions of a run: the template's limit, the shop's limit, and the rejected one. */
+/** Numbers of actions per run: the template's limit, the shop's limit, and the limit that is rejected. */
 export const runActions = { template: 40, shop: 10, refused: 100 };
 
 const timezone = 'Europe/Berlin';
@@ -49,7 +49,7 @@ export const keysOfCompany = (suffix: string) => ({
 
 /**
  * Sets up the company in the demo's workspace.
- * @param reviewerId the assignee of the review that the rule creates: a task without an assignee would be offered to
+ * @param reviewerId the assignee of the review that the rule creates; a review without an assignee would be offered to
  * every agent
  */
 export async function foundCompany(
@@ -147,7 +147,9 @@ async function narrow(operator: BatonClient, projectId: string, maxRunActions: n
   await operator.projects.activateConfigRevision(projectId, String(revision), { ifMatch });
 }
 
-/** @throws Error if it is not rejected */
+/**
+ * @throws Error if the request is not rejected
+ */
 async function refusalOf(call: () => Promise<unknown>): Promise<string> {
   try {
     await call();
@@ -170,7 +172,7 @@ async function withLimit(
   return { ...project, maxRunActions: Number(config.governance['maxRunActions']), saidBy };
 }
 
-/** Every finished change in the workspace gets one review. */
+/** Creates the rule by which every finished change in the workspace gets one review. */
 async function makeRule(
   operator: BatonClient,
   {

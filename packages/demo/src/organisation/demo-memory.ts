@@ -99,7 +99,7 @@ function contextOf(
   const entities = namespaces.flatMap((namespace) => known.get(namespace) ?? []);
   const sections = entities.map(({ key, text = '' }) => ({ title: key, text }));
   const trace_id = createHash('sha256').update(JSON.stringify(scope)).digest('hex').slice(0, 16);
-  // A token has about four characters.
+  // An estimate: a token has about four characters.
   const token_estimate = Math.ceil(JSON.stringify(sections).length / 4);
   return { query, sections, sources: [], token_estimate, budget, conflicts: [], trace_id, stats: {} };
 }

@@ -13,11 +13,11 @@ export interface FinishedTask {
   readonly doneBy: string;
   readonly workingMinutes: number;
   readonly due: string;
-  /** Calculated with the calendar version without the holiday. */
+  /** The due date calculated with the calendar version that lacks the holiday. */
   readonly dueWithoutHoliday: string;
 }
 
-/** The task that a rule derived from it, read from the journal. */
+/** The task that a rule derived from the finished one, read from the journal. */
 export interface DerivedTask {
   readonly id: string;
   readonly publicId: string;
@@ -68,8 +68,8 @@ export async function finishOneTask(
 }
 
 /**
- * Waits until the rule was evaluated for the finished task, and reads the derived task from the journal.
- * @throws DemoFailed if there is none in time
+ * Waits until the rule has been evaluated for the finished task, and reads the derived task from the journal.
+ * @throws DemoFailed if there is no derived task before the timeout
  */
 export async function findDerivedTask(operator: BatonClient, company: Company): Promise<DerivedTask> {
   const evaluation = await firstEvaluation(operator, company.rule.id);

@@ -4,7 +4,7 @@ import type { DerivedTask } from './derived-task.ts';
 
 /** The knowledge of a source about the shop, and memory's context for the holder of the derived task. */
 export interface DemoKnowledge {
-  /** Baton's error code if memory did not accept it; otherwise null. */
+  /** Baton's error code if memory didn't accept the knowledge; otherwise null. */
   readonly refusedCode: string | null;
   readonly source: string;
   /** The changes of the snapshot, read from the journal. */

@@ -56,7 +56,7 @@ export async function runOrganisationDemo(
     const followed = await findDerivedTask(operator, company);
     await restrictToDemo(operator, followed.id);
     const knowledge = { ...attached, ...(await queryMemory(operator, followed)) };
-    // Once the demo ends, its operator has no permissions.
+    // Archived now, because the operator has no permissions once the demo ends.
     await operator.rules.archive(company.rule.id);
     return { workspace: workspace.slug, company, finished, followed, knowledge };
   } finally {
@@ -64,7 +64,10 @@ export async function runOrganisationDemo(
   }
 }
 
-/** A rule can't set requirements on its task. Until now, only its assignee could take it. */
+/**
+ * Makes the task require the demo's role, because a rule can't set requirements. Until now, only the task's assignee
+ * could take it.
+ */
 async function restrictToDemo(operator: BatonClient, taskId: string): Promise<void> {
   const requirements = { roles: [demoRole] };
   await operator.tasks.update(
@@ -74,7 +77,7 @@ async function restrictToDemo(operator: BatonClient, taskId: string): Promise<vo
   );
 }
 
-/** Returns the result as text. */
+/** Returns the result as a string. */
 export function organisationLines({
   workspace,
   company,

@@ -15,7 +15,10 @@ import { makeTenant } from '../testing/objects.ts';
 import { isPathOf, operatorOnly } from './administration-scope.ts';
 import { endpoints } from './endpoints.ts';
 
-/** The endpoints of the operator. Every other one with the admin header is also open to administrators of the tenant. */
+/**
+ * The endpoints of the operator. Every other endpoint with the admin header is also open to administrators of the
+ * tenant.
+ */
 const ofOperator = [
   'createTenant',
   'importLegacyCredential',
@@ -73,7 +76,7 @@ test("no endpoint accepts an administrator's token on the path of another tenant
       );
 });
 
-/** The same id to a router. */
+/** A router decodes this to the same id. */
 const encoded = (id: string) => `%${id.charCodeAt(0).toString(16)}${id.slice(1)}`;
 
 test('a path is compared as it was sent', () => {

@@ -1,6 +1,6 @@
 import type { Operation } from '@baton/kernel/http/service';
 
-/** The beginning of a path of a tenant's own administration. */
+/** The prefix of the paths of a tenant's own administration. */
 const tenantPath = '/tenants/{tenantId}';
 
 /** Endpoints below a tenant's path that need the admin secret, and why. */

@@ -9,7 +9,7 @@ import type { NamedSecret } from './admin-secrets.ts';
 import { isOpenToAdministrators, isPathOf } from './administration-scope.ts';
 import type { Tools } from './context.ts';
 
-/** The caller of an endpoint that has no admin header; its handler finds the credential in the body. */
+/** The caller of an endpoint without the admin header; the endpoint's handler finds the credential in the body. */
 const anonymous: Caller = { actor: 'anonymous' };
 /** The service that requests administration tokens. */
 const coordination: Caller = { actor: 'service:coordination' };
@@ -22,8 +22,8 @@ export interface AdminSecrets {
 }
 
 /**
- * Creates the authentication of administrators: by the admin header, by the administration token of a person, and of
- * coordination by its service credential.
+ * Creates the authentication of administrators, with the admin header or a person's administration token, and of
+ * coordination, with its service credential.
  */
 export function createAdmission(basePath: string, tools: Tools, secrets: AdminSecrets) {
   const byHeader = createAdminHeaderCheck(tools, secrets);
@@ -33,7 +33,7 @@ export function createAdmission(basePath: string, tools: Tools, secrets: AdminSe
     if (endpoint.auth === 'delegation') return admitService(tools, head, secrets.delegation);
     if (endpoint.auth !== undefined) return anonymous;
     const token = bearerOf(head);
-    // With both, the admin header decides alone: a wrong secret is never made good by another credential.
+    // If both are sent, only the admin header counts: another credential never makes up for a wrong secret.
     if (head.headers['x-iam-bootstrap-token'] !== undefined || !token?.startsWith('iam_adm_'))
       return byHeader(head);
     const { tenantId, principalId } = await administratorOf(token, head);
@@ -47,7 +47,9 @@ function bearerOf({ headers }: RequestHead): string | undefined {
   return /^Bearer +(\S+)$/i.exec(headers.authorization ?? '')?.[1];
 }
 
-/** @throws Refusal `unauthorized`; `rate_limited` instead when credentials from the address failed too often */
+/**
+ * @throws Refusal `unauthorized`, or `rate_limited` when credentials from the address failed too often
+ */
 function admitService(
   { failureLimits, counters }: Pick<Tools, 'failureLimits' | 'counters'>,
   head: RequestHead,
@@ -64,8 +66,9 @@ function admitService(
 }
 
 /**
- * IAM_BOOTSTRAP_TOKEN is the shared secret; if it is empty, the admin header is accepted nowhere. Named secrets identify
- * their holders. Both sides are hashed before they are compared, so the timing reveals neither content nor length.
+ * IAM_BOOTSTRAP_TOKEN is the shared secret; if it is empty, the admin header is accepted nowhere. Named secrets
+ * identify their holders. Both sides are hashed before they are compared, so the timing reveals neither content nor
+ * length.
  */
 function createAdminHeaderCheck(
   { settings, failureLimits, counters }: Pick<Tools, 'settings' | 'failureLimits' | 'counters'>,
@@ -75,7 +78,9 @@ function createAdminHeaderCheck(
   const shared = { caller: { actor: 'bootstrap' }, expected: digest(Buffer.from(sharedSecret)) };
   let known: readonly NamedSecret[] | undefined;
   let admins = [shared];
-  /** @throws Refusal `unauthorized`; `rate_limited` instead when secrets from the address failed too often */
+  /**
+   * @throws Refusal `unauthorized`; `rate_limited` instead if secrets from the address failed too often
+   */
   return ({ headers, address }: RequestHead): Caller => {
     if (known !== secrets.named) {
       known = secrets.named;
@@ -84,7 +89,7 @@ function createAdminHeaderCheck(
     const given = headers['x-iam-bootstrap-token'];
     // Node decodes headers as latin1; encoding the string the same way restores the bytes that were sent.
     const presented = digest(Buffer.from(typeof given === 'string' ? given : '', 'latin1'));
-    // Compares with every secret, so that the timing does not reveal which one matched.
+    // The secret is compared with every known one, so that the timing does not reveal which of them matched.
     const [found] = admins.filter(({ expected }) => timingSafeEqual(presented, expected));
     if (sharedSecret !== '' && found !== undefined) return found.caller;
     if (given === undefined || given === '') return fail('unauthorized');

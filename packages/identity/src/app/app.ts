@@ -52,9 +52,11 @@ const drainMsMax = 20_000;
 export interface IdentityOptions {
   /** The documented settings (IAM_*). */
   env: Readonly<Record<string, string | undefined>>;
-  /** By default to standard output. */
+  /** Logs to standard output by default. */
   log?: Logger;
-  /** Called before a revocation is acknowledged: services of this process read the list of revocations again. */
+  /**
+   * Called before a revocation is acknowledged, so that services of this process read the list of revocations again.
+   */
   onRevocation?: () => Promise<void>;
 }
 
@@ -125,7 +127,7 @@ export async function openIdentity(
     endpoints,
     docs: { title: 'Baton identity', openapi: () => readGeneratedDocument('identity.json') },
     drainMsMax,
-    // A reader that is waiting for an event would delay the drain.
+    // A reader that is waiting for an event would delay the shutdown.
     beforeDrained: () => journalWatch.close(),
     async afterDrained() {
       await reloading;
@@ -226,7 +228,7 @@ async function readSecrets(settings: Settings) {
   };
 }
 
-/** Replaces all of them or, if one can't be read, none. Never fails: the outcome is logged. */
+/** Replaces the contents of all files or, if one can't be read, of none. Never fails; the outcome is logged. */
 async function reloadSecrets(
   { settings, log, signingKeys, upstream }: Tools,
   adminSecrets: AdminSecrets,

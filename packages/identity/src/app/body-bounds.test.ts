@@ -6,7 +6,7 @@ import { storeCounts } from '../testing/records.ts';
 import { endpoints } from './endpoints.ts';
 
 /**
- * The longest body of each route that requires no credential in a header (see
+ * Tests the longest body of each route that requires no credential in a header (see
  * docs/reference/directory.md#body-sizes).
  */
 

@@ -10,8 +10,9 @@ const hashForm = /^sha256:([0-9a-f]{64})$/;
 const secretForm = /^[\x21-\x7e]+$/;
 
 /**
- * Reads the hashes of the service credentials with which coordination requests administration tokens: a line each, the
- * credential itself or `sha256:` and its hash. Without the setting there are none, and nobody gets such tokens.
+ * Reads the hashes of the service credentials with which coordination requests administration tokens: one per line,
+ * either the credential itself or `sha256:` and its hash. Without the setting there are none, and nobody gets such
+ * tokens.
  * @throws SettingError with the line number, never its content
  */
 export async function readDelegationCredentials(settings: Pick<Settings, typeof setting>): Promise<string[]> {

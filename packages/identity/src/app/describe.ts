@@ -52,7 +52,7 @@ export function describeApi(): object {
       title: 'IAM Service',
       version: '0.2.0',
       description:
-        'Tenants, principals and credentials; exchanges a credential for a short-lived access token of one audience.',
+        'Tenants, principals and credentials; exchanges a credential for a short-lived access token for one audience.',
       basePath: '/api/v1',
       errors,
       error: ErrorEnvelope,
@@ -95,7 +95,7 @@ function securityOf(endpoint: Operation): readonly string[] {
   return auth === 'delegation' ? ['delegationCredential'] : [];
 }
 
-/** A response from this service. */
+/** The response of this service for a code. */
 function refusalOf(endpoint: Operation, code: string): RefusalForm {
   const envelope = envelopeAt(standardEnvelopes(), endpoint.path);
   const render = envelope?.render ?? errorRenderer();
@@ -108,7 +108,7 @@ function failureOf({ auth }: Operation, code: string): Error {
   if (code === 'invalid_request') return new InvalidRequest([]);
   if (code === 'validation_error') return new UnstorableText('', 'nul_character');
   if (code === 'internal_error') return new Error(code);
-  // The type of an upstream token, not of a registration.
+  // Here the code is about the issuer of an upstream token, not of a registration.
   const isOfToken = code === 'invalid_issuer' && auth === 'presented';
   return new Refusal(code, {}, isOfToken ? { status: 401 } : {});
 }

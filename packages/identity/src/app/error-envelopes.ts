@@ -12,7 +12,9 @@ import { oauthError } from '../issuing/oauth2/oauth2-errors.ts';
 import { type ErrorCode, errors } from '../provisioning/errors.ts';
 import { scimError } from '../provisioning/scim/protocol/scim-errors.ts';
 
-/** `schema` is the name of the error's schema in the API description. */
+/**
+ * `schema` is the name of the error's schema in the API description.
+ */
 interface StandardEnvelope extends ErrorEnvelope {
   readonly schema: 'ScimError' | 'OauthError';
 }

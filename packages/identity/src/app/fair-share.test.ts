@@ -12,7 +12,7 @@ import { until } from '../testing/waiting.ts';
 
 const connectionsMax = 10;
 const parallel = 30;
-/** The bystander's calls take some 10 ms on a quiet machine. */
+/** The bystander's calls take about 10 ms on a quiet machine. */
 const promptMs = 1000;
 
 let identity: TestIdentity;
@@ -24,7 +24,7 @@ before(async () => {
 });
 after(() => identity.close());
 
-/** The number of statements that wait for a lock. */
+/** The number of statements that are waiting for a lock. */
 async function waiting(): Promise<number> {
   const row = await identity.pool.row<{ n: number }>(sql`
     select count(*)::integer as n from pg_stat_activity
@@ -33,13 +33,13 @@ async function waiting(): Promise<number> {
 }
 
 interface Load {
-  /** Takes the lock that all the calls wait for. */
+  /** Takes the lock that all of the calls wait for. */
   readonly lock: Statement<unknown>;
   readonly call: () => Promise<Answer>;
   readonly share: number;
 }
 
-/** Sends the calls while the test holds the lock, then calls as the bystander while they wait for it. */
+/** Sends the calls while the test holds the lock, then sends the bystander's calls while the others wait for it. */
 async function under({ lock, call, share }: Load, look: () => Promise<void>): Promise<Answer[]> {
   const calls = await identity.pool.transaction(async (tx: Db) => {
     await tx.run(lock);
@@ -65,7 +65,8 @@ async function servesBystander(): Promise<void> {
       fastestMs = Math.min(fastestMs, performance.now() - startedAt);
       assert.ok(status === 200 || status === 201, `${status} ${JSON.stringify(body)}`);
     }
-    // On a busy machine one of them may be late. Without the fix, each would wait for as long as the lock is held.
+    // Only the fastest call is compared, because on a busy machine one of them may be late. Without fair shares, each
+    // would wait for as long as the lock is held.
     if (isLongProof) assert.ok(fastestMs < promptMs, `the bystander waited ${fastestMs} ms`);
   }
 }

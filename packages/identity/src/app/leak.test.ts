@@ -34,7 +34,7 @@ const sha256 = (text: string) => createHash('sha256').update(text).digest('hex')
 
 const open = (path: string, body: unknown) => identity.request('POST', `/api/v1${path}`, { body });
 
-/** Makes secrets of every kind, uses them rightly and wrongly, and returns them. */
+/** Makes secrets of every kind, uses them correctly and incorrectly, and returns them. */
 async function makeSecrets(): Promise<string[]> {
   const { tenantId, principalId, token, credential } = await makeBearer(identity);
   const rotatePath = `/tenants/${tenantId}/platform-access-tokens/${credential.id}:rotate`;
@@ -159,7 +159,7 @@ async function misuse(secrets: readonly string[], clientId: string): Promise<voi
   }
 }
 
-/** Makes a request fail during its execution: the error is logged, the request isn't. */
+/** Makes a request fail while it is being handled, so that the error is logged, but not the request. */
 async function failInside(token: string, clientId: string, clientSecret: string): Promise<void> {
   const refuse = `create function refuse() returns trigger language plpgsql as $$ begin raise exception 'broken'; end $$`;
   await identity.pool.run({ text: refuse, values: [] });
@@ -178,5 +178,5 @@ async function failInside(token: string, clientId: string, clientSecret: string)
 test('no answer repeats a secret of any kind, whether it was used rightly, wrongly or in an internal error', async () => {
   assert.ok((await makeSecrets()).length >= 10);
   assert.ok(identity.logged.join('').includes('request failed'));
-  // Logs and tables are searched for them at the end of every test run (scripts/leaks.ts).
+  // At the end of every test run, logs and tables are searched for these secrets (scripts/leaks.ts).
 });

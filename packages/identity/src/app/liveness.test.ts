@@ -28,7 +28,7 @@ livenessTests({
   worse: (operation) => [...worstOfScim(operation), ...worstOfAssertions(operation)],
 });
 
-/** An assertion has a form of its own, and is read before anything about it is proven. */
+/** An assertion has a different form, and is read before anything about it is proven. */
 function worstOfAssertions({ id }: Operation): Hostile[] {
   if (id !== 'grantOauthToken') return [];
   const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
@@ -47,7 +47,7 @@ function worstOfAssertions({ id }: Operation): Hostile[] {
 const filterCharactersMax = 2000;
 const term = 'emails[type eq "work" and value co "a"]';
 
-/** A filter has a grammar, which the declaration of the parameter does not contain. */
+/** A filter has a grammar, which the declaration of the parameter doesn't describe. */
 function worstOfScim({ auth, query, id }: Operation): Hostile[] {
   const filter = `${term} or `.repeat(Math.floor(filterCharactersMax / (term.length + 4)) - 1) + term;
   const filtered = [filter, 'userName co "a" or title pr', 'not (displayName ew "a")'].map((one) => ({

@@ -72,7 +72,7 @@ async function serve(env: Record<string, string> = {}): Promise<Serving> {
 
 describe('baton identity serve', () => {
   test("listens at the address of IAM_HOST, and fails with one sentence if it can't", async () => {
-    // An address reserved for documentation: no machine has it.
+    // No machine has this address: it is reserved for documentation.
     const { exited, output } = run({ IAM_HOST: '192.0.2.1' });
     assert.equal(await exited, 1);
     assert.match(output(), /Can.t listen on 192\.0\.2\.1:0: this machine has no such address\.$/m);
@@ -83,7 +83,7 @@ describe('baton identity serve', () => {
       assert.equal(output.includes('IAM_BOOTSTRAP_TOKEN has fewer than 16 characters'), isWarned);
       assert.ok(!output.includes(secret));
     };
-    // The shared server listens on 127.0.0.1.
+    // A short secret causes no warning on the shared server, because it listens on 127.0.0.1.
     expectWarning(shared.output(), shortSecret, false);
     for (const [secret, isWarned] of [
       [shortSecret, true],

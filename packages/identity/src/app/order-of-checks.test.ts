@@ -32,7 +32,7 @@ import {
 } from '../testing/objects.ts';
 import { makeProvider, makeProvisioning } from '../testing/provisioning.ts';
 
-/** The orders of checks of the admin's endpoints: docs/reference/directory.md#order-of-checks. */
+/** Tests the orders of checks of the administrator's endpoints: docs/reference/directory.md#order-of-checks. */
 
 let identity: TestIdentity;
 before(async () => {
@@ -381,7 +381,7 @@ const credentials: CheckOrder[] = [
   },
 ];
 
-/** Refers to the invalid principal again: a source without a principal can't have this fault. */
+/** Names the invalid principal again, because a source without a principal can't have this fault. */
 const named = (put: (attempt: Attempt) => unknown) => (attempt: Attempt) => {
   attempt.body.servicePrincipalId = attempt.ids['principalId'];
   return put(attempt);

@@ -22,7 +22,7 @@ import {
 } from '../testing/objects.ts';
 import { auditOf } from '../testing/records.ts';
 
-/** The orders of checks of endpoints with the credential in the body: docs/reference/tokens.md#resolve. */
+/** Tests the orders of checks of endpoints with the credential in the body: docs/reference/tokens.md#resolve. */
 
 let identity: TestIdentity;
 before(async () => {
@@ -160,7 +160,7 @@ reasonTest(`${tokenPath}introspect`, `${tokenAction}.introspect`, introspectOrde
 reasonTest(`${tokenPath}revoke-self`, `${tokenAction}.revoke`, revokeSelfOrder, tokenFaults);
 reasonTest('/tokens/exchange', 'tokens.exchange', clientOrder, accountFaults);
 
-/** Effects after a response, none of which affect a repeated request. */
+/** Events that can follow a response; none of them affects a repetition of the request. */
 const laterEvents: Readonly<Record<string, Fault['put']>> = {
   ...Object.fromEntries(tokenFaults),
   kind: ofKind('workload'),

@@ -15,7 +15,7 @@ import { made, makeAudience, makePrincipal, makeServiceAccount, makeTenant } fro
 import { makeProvider, makeProvisioning } from '../testing/provisioning.ts';
 import { scimClient } from '../testing/scim-client.ts';
 
-/** The orders of checks of the operators' other endpoints: docs/reference/directory.md#order-of-checks. */
+/** Tests the orders of checks of the operators' other endpoints: docs/reference/directory.md#order-of-checks. */
 
 let identity: TestIdentity;
 before(async () => {
@@ -25,7 +25,7 @@ after(() => identity.close());
 
 const { store, closedTenant } = storeFaults(() => identity);
 
-/** A person who is inactive in a directory whose source is closed: no caller may change the person now. */
+/** A person who is inactive in a directory whose source is closed, so that no caller may change the person now. */
 async function withPerson(body?: object): Promise<Attempt> {
   const { tenantId, sourceId, token } = await makeProvisioning(identity);
   const user = { userName: randomUUID(), active: false };

@@ -133,11 +133,12 @@ const unknownRequest = fault('invalid_authorization_request', withFields({ reque
 const unknownCode = fault('invalid_user_code', withFields({ userCode: 'BBBB-BBBB' }));
 const both = fault('a list', withFields({ request: 'AAAA', userCode: 'BBBB-BBBB' }), 'both');
 const sessionFaults = [unknownField, both, ...deadSessions];
+const foreignAgent = fault('agent_not_connectable', withFields({ principalId: randomUUID() }));
 const decisionFaults = [
   oldSignIn,
   closedAudience,
   fault('scope_not_allowed', withFields({ scopes: ['unknown'] })),
-  fault('agent_not_connectable', withFields({ principalId: randomUUID() })),
+  foreignAgent,
 ];
 
 const orders: CheckOrder[] = [
@@ -189,14 +190,14 @@ const orders: CheckOrder[] = [
     prepare: () => withClient('browser'),
     proven: deadSessions,
     besides: ['invalid_user_code'],
-    faults: [...sessionFaults, unknownRequest, closedAudience],
+    faults: [...sessionFaults, unknownRequest, closedAudience, foreignAgent],
   },
   {
     endpoint: 'POST /oauth-requests:read',
     prepare: () => withClient('device'),
     proven: deadSessions,
     besides: ['invalid_authorization_request'],
-    faults: [...sessionFaults, unknownCode, closedAudience],
+    faults: [...sessionFaults, unknownCode, closedAudience, foreignAgent],
   },
   {
     endpoint: 'POST /oauth-requests:decide',

@@ -7,7 +7,7 @@ import { startIdentity, type TestIdentity } from '../testing/identity.ts';
 
 let identity: TestIdentity;
 let pooler: PoolerProxy;
-/** A role with the settings that the pooler drops, and one without. */
+/** A role whose settings the pooler drops, and a role without these settings. */
 const role = `baton_iam_pooled_${process.pid}`;
 const bareRole = `baton_iam_bare_${process.pid}`;
 const run = (text: string) => identity.pool.run({ text, values: [] });

@@ -13,7 +13,9 @@ import { errorRenderer, standardEnvelopes } from './error-envelopes.ts';
 
 const basePath = '/api/v1';
 const adminBodyBytesMax = 1_048_576;
-/** The limit for a route without a credential in a header: anyone can send any number of requests at once. */
+/**
+ * The limit for a route without a credential in a header, because anyone can send any number of requests to it at once.
+ */
 const strangersBodyBytesMax = 16_384;
 
 /** The longest body that an endpoint reads (see docs/reference/directory.md#body-sizes). */
@@ -22,9 +24,9 @@ export function bodyBytesMaxOf({ auth, bodyBytesMax }: Pick<Operation, 'auth' | 
   return bodyBytesMax ?? (hasHeader ? adminBodyBytesMax : strangersBodyBytesMax);
 }
 
-/** The queue for a slot has the same limits on length and time as the queue for a connection. */
+/** The queue for a slot has the same limits for length and waiting time as the queue for a connection. */
 const turnBounds = { queuedMax: 500, waitMsMax: 5000 };
-/** The share of the connections that calls about one tenant may use: other tenants always find a free one. */
+/** The share of the connections that calls about one tenant may use, so that other tenants always find a free one. */
 const shares = { reads: 0.25, writes: 0.6, presented: 0.25 };
 
 /**
@@ -62,12 +64,12 @@ function turnsFor(connectionsMax: number) {
   };
 }
 
-/** Every operation except a read opens its own transaction: see `scimWrite`. */
+/** No automatic transaction: every operation except a read opens its own, see `scimWrite`. */
 function isScimWrite(scim: Caller['scim'], method: string): boolean {
   return scim !== undefined && method !== 'GET' && method !== 'HEAD';
 }
 
-/** The codes of every SCIM endpoint before its own checks. */
+/** The codes that every SCIM endpoint may return before its own checks. */
 const provisioningCodes: readonly ErrorCode[] = [
   'rate_limited',
   'scim_unauthorized',

@@ -17,7 +17,7 @@ import {
 import { makeProvisioning } from '../testing/provisioning.ts';
 import { scimClient } from '../testing/scim-client.ts';
 
-/** The effects of the settings (docs/configuration.md#identity) that differ from the defaults. */
+/** Tests the effects of the settings (docs/configuration.md#identity) whose values differ from the defaults. */
 
 let identity: TestIdentity;
 before(async () => {

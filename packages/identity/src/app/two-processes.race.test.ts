@@ -11,7 +11,7 @@ import { makeProvisioning } from '../testing/provisioning.ts';
 import { journalTypes } from '../testing/records.ts';
 import { scimClient } from '../testing/scim-client.ts';
 
-/** Operations that must take effect once, sent to two processes on one database at the same moment. */
+/** Tests operations that must take effect only once, sent to two processes on one database at the same moment. */
 /** A round takes 70 to 140 ms. */
 const rounds = byDepth(10, 60);
 const callsAtOnce = 12;
@@ -84,7 +84,7 @@ test('revoke: by the admin and by the bearer at once, it is recorded once and th
         ? identity.request('POST', '/api/v1/platform-access-tokens:revoke-self', { body: { token } })
         : identity.post(`/tenants/${tenantId}/platform-access-tokens/${credential.id}:revoke`),
     );
-    // A bearer whose token is already revoked is not authenticated.
+    // The bearer of a token that is already revoked is not authenticated, so 401 is allowed.
     answers.forEach(({ status }, n) => assert.ok(status === 204 || (n % 3 === 0 && status === 401)));
     assert.equal(await countOf(tenantId, 'credential.revoked'), 1);
     const exchanges = await race((identity) =>

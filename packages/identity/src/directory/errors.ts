@@ -71,7 +71,7 @@ export const errors = {
   ),
   group_membership_exists: conflict(
     'The principal is already a member of the group.',
-    'Nothing: the member exists.',
+    'No action is needed: the member exists.',
   ),
   principal_not_active: conflict(
     'The principal is paused or disabled.',
@@ -104,7 +104,7 @@ export const errors = {
     },
   ),
   invalid_scope: invalid(
-    'A scope does not have 1 to 120 characters, or contains spaces or control characters.',
+    'A scope is empty or longer than 120 characters, or contains spaces or control characters.',
     'Send each scope as an element of the list.',
     {
       refused: 'PATCH /tenants/{tenantId}/audiences/{key} {"allowedScopes":["tasks.read tasks.write"]}',

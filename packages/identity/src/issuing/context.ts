@@ -41,7 +41,7 @@ export type AssertionExchange = (
  */
 export type ProviderGrant = (context: Context, form: Readonly<Record<string, string>>) => Promise<OauthToken>;
 
-/** Revokes the grant of a refresh token, in the transaction of the caller; an unknown one changes nothing. */
+/** Revokes the grant of a refresh token, in the caller's transaction; an unknown token changes nothing. */
 export type RefreshTokenRevocation = (context: Context, refreshToken: string) => Promise<void>;
 
 /** Declares an operation of this layer; see `EndpointSpec` for the fields. */

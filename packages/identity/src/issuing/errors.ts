@@ -10,7 +10,7 @@ export const errors = {
   ),
   invalid_assertion: unauthenticated(
     'No workload rule accepts the assertion: it is malformed or expired, has another issuer, audience, key or claims than a rule requires, was used before, or two rules accept it; or the rule, its provider, its tenant or its principal is not active.',
-    'Get a new token from the platform with the audience of the identity provider, and compare its claims with the rules. For security the response has no reason; the audit records of the tenant do.',
+    'Get a new token from the platform with the audience of the identity provider, and compare its claims with the rules. For security the response gives no reason; the audit records of the tenant do.',
   ),
   invalid_client: unauthenticated(
     'The client is unknown or revoked, its secret is wrong, or its tenant, membership or principal is not active.',
@@ -45,7 +45,7 @@ export const errors = {
     'Stop polling; request access again only when the person wants it.',
   ),
   unsupported_grant_type: badRequest(
-    'The grant type is not one that the metadata of the authorization server list.',
+    'The grant type is not one that the metadata of the authorization server lists.',
     'Send `grant_type=client_credentials`, the grant of RFC 8693 with a platform access token, or that of RFC 7523 with a token of a workload.',
     {
       refused: 'POST /oauth2/token grant_type=password&username=ada&password=…',

@@ -6,8 +6,8 @@ interface PrivilegedScopeSettings {
 
 /**
  * The scopes that only members of a group get, each with the key of its group (see
- * docs/reference/tokens.md#privileged-scopes). Settings may add scopes and give a built-in one another group; they
- * can't remove a built-in one.
+ * docs/reference/tokens.md#privileged-scopes). Settings may add scopes and assign a built-in scope to another group;
+ * they can't remove a built-in one.
  */
 export function readPrivilegedScopes(settings: PrivilegedScopeSettings): ReadonlyMap<string, string> {
   return new Map([

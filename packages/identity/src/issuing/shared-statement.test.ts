@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { Refusal } from '@baton/kernel/http/refusal';
 import { SharedStatement } from './shared-statement.ts';
 
-/** A statement that the test completes; the result of each entry is its double. */
+/** Starts a statement that the test completes; the result of each entry is its double. */
 function startSlowStatement(busy?: () => Promise<void> | undefined) {
   const batches: { size: number; done(): void; failed(reason: Error): void }[] = [];
   const statement = new SharedStatement<number, number>(
@@ -16,7 +16,7 @@ function startSlowStatement(busy?: () => Promise<void> | undefined) {
   return { batches, statement };
 }
 
-/** A statement starts at the end of an iteration of the event loop, so it is running after two. */
+/** Waits for two iterations of the event loop, because a statement starts at the end of one. */
 async function turn() {
   for (let turns = 0; turns < 2; turns += 1) await new Promise((done) => setImmediate(done));
 }

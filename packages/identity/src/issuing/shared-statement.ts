@@ -26,7 +26,7 @@ export class SharedStatement<Entry, Result> {
   readonly #run: (entries: readonly Entry[]) => Promise<readonly Result[]>;
   readonly #busy: () => Promise<void> | undefined;
   readonly #waiting: Waiting<Entry, Result>[] = [];
-  /** Entries of failed batches, to be tried one by one; never more than were queued before. */
+  /** Entries of failed batches, which are tried one by one. There are never more of them than were queued before. */
   readonly #suspects: Waiting<Entry, Result>[] = [];
   #trying = 0;
   #triedAll: PromiseWithResolvers<void> | undefined;
@@ -35,8 +35,8 @@ export class SharedStatement<Entry, Result> {
 
   /**
    * @param run executes a batch and returns the result of each entry at its index
-   * @param busy undefined when results can be used at once, otherwise a promise that resolves when they can: a small
-   * batch waits for it
+   * @param busy returns undefined when results can be used at once, otherwise a promise that resolves when they can; a
+   * small batch waits for it
    */
   constructor(
     run: (entries: readonly Entry[]) => Promise<readonly Result[]>,
@@ -48,8 +48,9 @@ export class SharedStatement<Entry, Result> {
 
   /**
    * The result for one entry. When the statement fails because of an entry, each entry of the batch is tried on its
-   * own: only the bad one fails. When it fails for another reason, every entry of the batch fails.
-   * @throws Refusal `unavailable` when too many wait already
+   * own, so that only the invalid one fails. When the statement fails for another reason, every entry of the batch
+   * fails.
+   * @throws Refusal `unavailable` if too many entries are waiting already
    */
   async call(entry: Entry): Promise<Result> {
     if (this.waiting >= waitingEntriesMax) fail('unavailable', {}, { headers: { 'retry-after': '1' } });
@@ -87,7 +88,7 @@ export class SharedStatement<Entry, Result> {
     this.#working = undefined;
   }
 
-  /** Runs concurrently with the next batches, which must not wait for the entries of this one. */
+  /** Runs concurrently with the next batches, which must not wait for this batch's entries. */
   #trySeparately(batch: readonly Waiting<Entry, Result>[]): void {
     this.#suspects.push(...batch);
     this.#triedAll ??= Promise.withResolvers<void>();

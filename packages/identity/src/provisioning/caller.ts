@@ -13,6 +13,6 @@ export interface ScimSource {
   readonly tenantId: string;
   readonly providerId: string;
   readonly providerIssuer: string;
-  /** The directory to which users are written first, if any. */
+  /** The directory to which users are written before they are stored, if there is one. */
   readonly upstream: UpstreamSource | undefined;
 }

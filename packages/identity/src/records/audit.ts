@@ -8,7 +8,7 @@ export interface AuditEntry {
   resource: readonly [type: string, id: string];
   outcome?: 'allowed' | 'denied';
   reason?: string;
-  /** By default the caller. */
+  /** The actor in the audit log; the caller by default. */
   actor?: string;
 }
 

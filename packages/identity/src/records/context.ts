@@ -11,13 +11,13 @@ import type { Settings } from './settings.ts';
 export interface Context extends LowerContext {
   readonly settings: Settings;
   readonly journalWatch: JournalWatch;
-  /** Authenticates audit rows; undefined if the settings contain none. */
+  /** The key that authenticates audit rows; undefined if the settings contain none. */
   readonly auditKey: AuditKey | undefined;
-  /** Written in one statement just before the commit; filled by `emit` only. */
+  /** The events, which are written in one statement just before the commit; filled by `emit` only. */
   readonly events: EventDraft[];
-  /** Written in the same statement; filled by `audit` only. */
+  /** The audit rows, which are written in the same statement as the events; filled by `audit` only. */
   readonly audits: AuditDraft[];
-  /** The types of the events that the request wrote, in all its transactions. */
+  /** The types of the events that the request has written, in all its transactions. */
   readonly eventTypes: Set<string>;
 }
 

@@ -24,7 +24,7 @@ test('a job whose database was out of reach runs again within 1 s, after another
   const lost = runsOf(Object.assign(new Error('no'), { code: 'ECONNREFUSED' }));
   const failed = runsOf(new Error('no'));
   const began = performance.now();
-  // This wait keeps the process alive; the job's timers don't.
+  // This wait also keeps the process alive, because the job's timers don't.
   await until(() => lost.runs() === 2, 'it runs again');
   assertTookLess(began, 1500);
   await Promise.all([lost.stop(), failed.stop()]);

@@ -1,7 +1,7 @@
 import { isUnreachable } from '@baton/kernel/database/db';
 import type { Logger } from '@baton/kernel/process/log';
 
-/** The database may recover at any moment, and a retry is cheap while it is down. */
+/** Short, because the database may recover at any moment, and a retry is cheap while it is down. */
 const unreachableMsMax = 1000;
 
 export interface BackgroundJob {

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { readIdentitySettings } from '../app/settings.ts';
 
 describe('the settings', () => {
-  /** docs/configuration.md#identity. */
+  /** Tests docs/configuration.md#identity. */
   const defaults = {
     IAM_BOOTSTRAP_TOKEN: '',
     IAM_SIGNING_KEY_FILE: undefined,

@@ -5,9 +5,9 @@ import type { Counters } from './counters.ts';
 
 /** The context of every handler; a layer adds its own settings and tools in its own `context.ts`. */
 export interface Context {
-  /** The transaction of a command, or the pool if the endpoint has none. */
+  /** The transaction of a command, or the pool if the endpoint doesn't run in a transaction. */
   readonly db: Db;
-  /** For a handler that sends requests first and then needs its own transaction. */
+  /** For a handler that first sends requests and then needs its own transaction. */
   readonly pool: Pool;
   readonly caller: Caller;
   readonly counters: Counters;
@@ -16,7 +16,7 @@ export interface Context {
   readonly requestId: string;
   /** The origin of the request: the peer of its connection. */
   readonly address: string;
-  /** Calls the listener when the client has disconnected, or once the response is sent. */
+  /** Calls the listener when the client has disconnected, or once the response has been sent. */
   readonly whenGone: (listener: () => void) => void;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }

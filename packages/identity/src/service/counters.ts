@@ -4,9 +4,12 @@ import { Counter, Histogram, type Registry } from 'prom-client';
 export interface Counters {
   /** Counts one presented credential, by its outcome. */
   presented(credential: PresentedKind, outcome: string): void;
-  /** Counts one signature and its duration, including the wait. */
+  /** Counts one signature and its duration, including the time it waited. */
   signed(seconds: number): void;
-  /** Counts a reader of the journal from another history. @returns whether to log it: once a minute */
+  /**
+   * Counts a reader of the journal that comes from another history. @returns whether to log it, which is true at most
+   * once a minute
+   */
   rewound(): boolean;
 }
 

@@ -22,7 +22,7 @@ test('lists are sorted by code points, also beyond the basic plane', () => {
   assert.deepEqual(sortedSet(sorted), sorted);
 });
 
-// Comparing copies in UTF-8 took 0.7 s for it, and no other request was served meanwhile.
+// Comparing UTF-8 copies took 0.7 s for this list, during which no other request was served.
 test('sorting 100,000 names blocks the event loop for a moment only', () => {
   const names = Array.from({ length: 100_000 }, (_, n) =>
     ((n * 7919) % 100_003).toString(36).padStart(6, 'a'),

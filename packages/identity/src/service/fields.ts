@@ -3,7 +3,7 @@ import { Uuid } from '@baton/values/wire';
 
 /** Fields that several resources share (see docs/reference/directory.md#limits). */
 
-/** Text of `min` to `max` characters: code points, not UTF-16 units. */
+/** A string of `min` to `max` characters, counted as code points, not UTF-16 units. */
 export function characters(min: number, max: number) {
   return z
     .string()
@@ -16,11 +16,11 @@ export function characters(min: number, max: number) {
 
 export const Name = characters(1, 200);
 export const Reason = characters(0, 200);
-/** The status of tenants, audiences, groups and others, which an operator disables and enables. */
+/** The status of tenants, audiences, groups and other objects that an operator disables and enables. */
 export const Status = z.enum(['active', 'disabled']);
 /** The name of an audience or group, unique in its tenant. */
 export const Key = z.string().regex(/^[a-z0-9][a-z0-9._-]{1,118}[a-z0-9]$/);
-/** The longest key of an audience. */
+/** The maximum length of an audience's key. */
 export const audienceLengthMax = 120;
 export const Issuer = characters(1, 500);
 
@@ -50,8 +50,8 @@ export function sortedSet(names: readonly string[]): string[] {
 }
 
 /**
- * Makes no copies: the list is sorted before the credential is checked, so any caller may send one of the maximum body
- * size.
+ * Makes no copies of the strings, because the list is sorted before the credential is checked: any caller may send one
+ * of the maximum body size.
  */
 function byCodePoint(left: string, right: string): number {
   const length = Math.min(left.length, right.length);

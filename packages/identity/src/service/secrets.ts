@@ -23,7 +23,7 @@ const longSecretKinds = { ses: 'browser session', inv: 'invitation', adm: 'admin
 
 const hashOfNothing = '0'.repeat(64);
 
-/** Creates a token. Its text is shown once and never stored. */
+/** Creates a token, whose plain text is shown once and never stored. */
 export function makePlatformAccessToken(): { token: string; publicPrefix: string; secretHash: string } {
   const publicPrefix = randomBytes(6).toString('hex');
   const token = `iam_pat_${publicPrefix}_${randomBytes(32).toString('base64url')}`;
@@ -35,7 +35,7 @@ export function makeClientId(): string {
   return `iam_sa_${randomBytes(18).toString('base64url')}`;
 }
 
-/** Creates a client secret. Its text is shown once and never stored. */
+/** Creates a client secret, whose plain text is shown once and never stored. */
 export function makeClientSecret(): { clientSecret: string; storedHash: string } {
   const clientSecret = randomBytes(32).toString('base64url');
   observer()?.made('client secret', clientSecret);
@@ -43,8 +43,8 @@ export function makeClientSecret(): { clientSecret: string; storedHash: string }
 }
 
 /**
- * Makes the secret of a browser session, of an invitation's link or of an administration token. Its text is shown once
- * and never stored.
+ * Makes the secret of a browser session, an invitation's link or an administration token. The secret is shown once and
+ * never stored.
  */
 export function makeLongSecret(kind: keyof typeof longSecretKinds): {
   token: string;
@@ -57,17 +57,17 @@ export function makeLongSecret(kind: keyof typeof longSecretKinds): {
   return { token, publicPrefix, secretHash: secretHash(token) };
 }
 
-/** The public prefix of a browser session's token; undefined for another form. */
+/** The public prefix of a browser session's token; undefined for a token in any other format. */
 export function parseSessionToken(token: string): string | undefined {
   return sessionForm.exec(token)?.[1];
 }
 
-/** The public prefix of an invitation's secret; undefined for another form. */
+/** The public prefix of an invitation's secret; undefined for a secret in any other format. */
 export function parseInvitationToken(token: string): string | undefined {
   return invitationForm.exec(token)?.[1];
 }
 
-/** The public prefix of an administration token; undefined for another form. */
+/** The public prefix of an administration token; undefined for a token in any other format. */
 export function parseAdministrationToken(token: string): string | undefined {
   return administrationForm.exec(token)?.[1];
 }
@@ -87,7 +87,7 @@ export function secretHash(secret: string): string {
 }
 
 /**
- * Whether `presented` is the secret of a stored hash. Without a stored hash it is compared with a hash that no
+ * Whether `presented` is the secret of a stored hash. If there is no stored hash, it is compared with a hash that no
  * secret has, so that an unknown credential takes as long as a known one.
  */
 export function isSecretOf(presented: string, stored: string | undefined): boolean {

@@ -18,7 +18,7 @@ export const errors = {
   ),
   unknown_signing_key: unauthenticated(
     'The `kid` of the upstream token does not match a key of its provider.',
-    'Sign in again: the provider may have rotated its keys. If it persists, check the registered JWKS address.',
+    'Sign in again: the provider may have rotated its keys. If this persists, check the registered JWKS address.',
   ),
   invalid_signature: unauthenticated(
     'The signature of the upstream token is wrong.',
@@ -73,7 +73,7 @@ export const errors = {
       'The issuer of an identity provider must be an http or https address.',
       'Register the issuer exactly as in the `iss` claim of its tokens. For a sign-in, present a token of the registered issuer.',
     ),
-    // An upstream token of another issuer.
+    // The status for an upstream token of another issuer.
     otherStatus: 401,
   },
   admission_pending: forbidden(
@@ -85,7 +85,7 @@ export const errors = {
     'Check the id with `GET …/sign-in-requests`. A request that has ended is deleted when the person signs in again, which makes a new one.',
   ),
   sign_in_request_decided: conflict(
-    'The sign-in request was decided otherwise before.',
+    'The sign-in request has already been decided differently.',
     'Read the request. A refused person can make another request after `expiresAt`; disable an admitted one with `POST …/principals/{principalId}:disable`.',
   ),
   sign_in_request_expired: conflict(
@@ -93,11 +93,11 @@ export const errors = {
     'Have the person sign in again, which makes a new request.',
   ),
   sign_in_request_outdated: conflict(
-    'The identity provider of the sign-in request is disabled, or has another issuer since.',
+    'The identity provider of the sign-in request is disabled, or its issuer has changed since.',
     'Enable the provider, or have the person sign in again at its new issuer.',
   ),
   linked_people_undecided: conflict(
-    'The identity provider has linked people, and its issuer changes.',
+    'The identity provider has linked people, and this request changes its issuer.',
     'Send `linkedPeople` as `move` if the new issuer is the same authority with the same subjects, else as `detach`.',
   ),
   issuer_not_changeable: conflict(
@@ -117,7 +117,7 @@ export const errors = {
     'Delete rules that are not used, or let one rule accept several values of a claim (`oneOf`).',
   ),
   workload_provider_required: conflict(
-    'The tokens of the identity provider are of people.',
+    'The tokens of the identity provider belong to people, not to workloads.',
     'Register a provider with `principalKind` `none`, or change this one, and add the rule there.',
   ),
   workload_principal_required: invalid(
@@ -126,18 +126,18 @@ export const errors = {
   ),
   invalid_passkey: unauthenticated(
     'The passkey is unknown or was removed, its response is not valid, or its person may not sign in.',
-    'Request new options and sign in again. For security the response has no reason; the audit records of the tenant do.',
+    'Request new options and sign in again. For security the response gives no reason; the audit records of the tenant do.',
   ),
   invalid_invitation: unauthenticated(
     'The link is unknown, was used or revoked, or has expired; or its person may not sign in.',
-    'Request a new link from the person who sent it. For security the response has no reason; `GET …/invitations` shows it to an administrator.',
+    'Request a new link from the person who sent it. For security the response gives no reason; `GET …/invitations` shows it to an administrator.',
   ),
   fresh_sign_in_required: forbidden(
-    'The person did not sign in by a passkey or a provider within the last 300 seconds, or that session has ended.',
-    'Have the person sign in again, and request the token within 300 seconds. A provider must state the time of the sign-in (`auth_time`); a personal access token is no sign-in.',
+    'The person did not sign in with a passkey or through a provider within the last 300 seconds, or that session has ended.',
+    'Have the person sign in again, and request the token within 300 seconds. A provider must state the time of the sign-in (`auth_time`); a personal access token does not count as a sign-in.',
   ),
   outside_administration: forbidden(
-    'An administration token is accepted for the administration of its own tenant only, and not for what the operator does.',
+    'An administration token is accepted only for the administration of its own tenant, and not by the endpoints of the operator.',
     'Use the path of your own tenant. Endpoints of the operator need the admin secret; docs/reference/administration-tokens.md lists them.',
   ),
   administration_token_not_found: notFound(
@@ -173,7 +173,7 @@ export const errors = {
     'Remove one that is no longer used; the operator sets the maximum as `IAM_PASSKEYS_PER_PERSON_MAX`.',
   ),
   last_passkey: conflict(
-    'The passkey is the only way of the person to sign in.',
+    'The passkey is the only way for the person to sign in.',
     'Add another passkey first. An administrator can remove it with `withLast=true`.',
   ),
   passkey_rejected: invalid(
@@ -185,7 +185,7 @@ export const errors = {
     'Start again from the client: a request can be decided once, within 10 minutes.',
   ),
   invalid_user_code: invalid(
-    'No device waits with this user code: it is unknown, expired or decided.',
+    'No device is waiting for this user code: it is unknown, has expired or has been decided.',
     'Compare the code with what the device shows, or have the device request a new one.',
   ),
   agent_not_connectable: forbidden(
@@ -193,11 +193,11 @@ export const errors = {
     'Have an administrator add the person with `PUT …/principals/{principalId}/connectors/{personId}`.',
   ),
   agent_connector_not_found: notFound(
-    'The person is no connector of the agent.',
+    'The person is not a connector of the agent.',
     'Check the ids with `GET …/principals/{principalId}/connectors`.',
   ),
   agent_principal_required: invalid(
-    'Connectors belong to an agent, and are people.',
+    'Connectors belong to an agent, and must be people.',
     'Name a principal of kind `agent` in the path, and a person as the connector.',
   ),
   too_many_connectors: conflict(
@@ -223,7 +223,7 @@ export const errors = {
   ),
   identity_provider_unavailable: unavailable(
     'The identity provider does not respond, and its keys are too old to use.',
-    'Retry after `Retry-After`. If it lasts, check that the service can reach the JWKS address of the provider.',
+    'Retry after `Retry-After`. If this persists, check that the service can reach the JWKS address of the provider.',
   ),
   ...lowerErrors,
 } as const satisfies ErrorTable;

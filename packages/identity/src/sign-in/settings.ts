@@ -21,7 +21,7 @@ export const settings = {
     min: 100,
     max: 100_000,
     unit: 'assertions',
-    doc: 'How many used assertions of one identity provider are remembered until they expire, for workload rules with `singleUse`; further ones get 503 with Retry-After.',
+    doc: 'How many used assertions of one identity provider are remembered until they expire, for workload rules with `singleUse`; any beyond that get 503 with Retry-After.',
   }),
   IAM_PASSKEY_RP_ID: text<string | undefined>({
     default: undefined,
@@ -33,7 +33,7 @@ export const settings = {
   }),
   IAM_PASSKEY_USER_VERIFICATION: choice(['required', 'preferred'], {
     default: 'required',
-    doc: 'Whether a passkey must verify its user by PIN, fingerprint or face. `preferred` also accepts security keys without a PIN; their sign-ins lack `mfa`.',
+    doc: 'Whether a passkey must verify its user with a PIN, fingerprint or face. `preferred` also accepts security keys without a PIN; their sign-ins lack `mfa`.',
   }),
   IAM_PASSKEYS_PER_PERSON_MAX: integer({
     default: 10,
@@ -108,7 +108,7 @@ export const settings = {
     min: 300,
     max: 365 * daySeconds,
     unit: seconds,
-    doc: 'How long an OAuth client may act after a person has allowed it; then it requests access again.',
+    doc: 'How long an OAuth client may act after a person has allowed it; after that, it must request access again.',
   }),
   IAM_OAUTH_REFRESH_SECONDS: integer({
     default: 30 * daySeconds,
@@ -122,7 +122,7 @@ export const settings = {
     min: 1,
     max: 1000,
     unit: 'grants',
-    doc: 'The maximum number of live grants that a person has given to OAuth clients; a further one ends the one that was not used for the longest time.',
+    doc: 'The maximum number of live grants that a person has given to OAuth clients; another one ends the one that has been unused the longest.',
   }),
   ...lowerSettings,
 };
@@ -154,7 +154,7 @@ export function deriveSettings<Values extends SettingValues<typeof settings>>(
   if (!URL.canParse(values.IAM_PUBLIC_URL))
     throw new SettingError('IAM_PUBLIC_URL', 'must be an http or https address.');
   const ours = new URL(values.IAM_PUBLIC_URL);
-  // Browsers take no address as a relying party id; a console on this machine is opened as localhost.
+  // Browsers don't accept an IP address as a relying party id, so a console on this machine is opened as localhost.
   if (loopback.test(ours.hostname)) ours.hostname = 'localhost';
   const id = values.IAM_PASSKEY_RP_ID ?? ours.hostname;
   const origins = values.IAM_PASSKEY_ORIGINS.length === 0 ? [ours.origin] : values.IAM_PASSKEY_ORIGINS;

@@ -6,7 +6,7 @@ import { type ErrorCode, errors } from '../provisioning/errors.ts';
 import { scimError } from '../provisioning/scim/protocol/scim-errors.ts';
 import { type Answer, adminHeader, type TestIdentity } from './identity.ts';
 
-/** A valid request; faults are inserted into it, or into the state that it needs. */
+/** A valid request. A fault is inserted into it, or changes the state that it requires. */
 export interface Attempt {
   readonly ids: Record<string, string>;
   headers: Record<string, string>;
@@ -30,15 +30,15 @@ export interface CheckOrder<A extends Attempt = Attempt> {
   /** `POST /tenants` */
   readonly endpoint: string;
   prepare(): Promise<A>;
-  /** In the same order as in docs/reference. */
+  /** The faults, in the same order as in docs/reference. */
   readonly faults: readonly Fault<A>[];
-  /** Faults whose order is tested at another endpoint: only adjacent pairs of these are tested here. */
+  /** Faults whose order is tested at another endpoint; here, only pairs of neighbours are tested. */
   readonly proven?: readonly Fault<A>[];
   /** Codes of the endpoint that aren't part of the order. */
   readonly besides?: readonly ErrorCode[];
   /** Completes the request after the faults have been inserted. */
   finish?(attempt: A): unknown;
-  /** Reverts the faults' changes to the database. Without it the next pair prepares new objects. */
+  /** Reverts the faults' changes to the database. Without this function, the next pair prepares new objects. */
   restore?(attempt: A): Promise<unknown>;
 }
 
@@ -71,8 +71,8 @@ export function attemptOf(
 }
 
 /**
- * Tests an order of checks: the request is accepted, each fault alone returns its code, and of any two the one that the
- * reference lists first takes precedence. Every code that the endpoint declares must be part of the order.
+ * Tests an order of checks: the request is accepted, each fault alone returns its code, and of any two faults, the one
+ * that the reference lists first takes precedence. Every code that the endpoint declares must be part of the order.
  */
 export function orderTests<A extends Attempt>(
   identity: () => TestIdentity,
@@ -83,7 +83,7 @@ export function orderTests<A extends Attempt>(
     test(`${order.endpoint} checks in the documented order`, async () => {
       assert.ok(endpoint, 'no such endpoint');
       const codes = [...new Set(order.faults.map(({ code }) => code))];
-      // Failure limits are off by default.
+      // These codes have no place in an order; `rate_limited` is one of them because failure limits are off by default.
       const outside = new Set<string>([...(order.besides ?? []), 'rate_limited', 'unauthorized', 'a list']);
       const placed = codes.filter((code) => !outside.has(code));
       const declared = endpoint.errors.filter((code) => !outside.has(code));
@@ -120,7 +120,7 @@ export function orderTests<A extends Attempt>(
     winner: Fault<A>,
     loser: Fault<A>,
   ): Promise<boolean> {
-    // The later one first: an earlier one may remove an object into which the later one must be inserted.
+    // The later fault is inserted first, because the earlier one may remove an object that the later one needs.
     const faults = loser === winner ? [winner] : [loser, winner];
     let isChanged = false;
     for (const one of faults) {
@@ -136,7 +136,7 @@ export function orderTests<A extends Attempt>(
   }
 }
 
-/** All pairs, the earlier fault first; each fault also with itself. */
+/** All pairs, with the earlier fault first; each fault is also paired with itself. */
 function pairsOf<A extends Attempt>({ faults, proven = [] }: CheckOrder<A>) {
   const isTried = (first: number, second: number) =>
     second - first < 2 || ![first, second].every((index) => proven.includes(faults[index] as Fault<A>));
@@ -160,10 +160,7 @@ async function sendAttempt<A extends Attempt>(
   return identity.request(endpoint.method, `${whole}${query}`, { headers, body });
 }
 
-/**
- * The code of a refusal, when its status is that of the table. SCIM codes are identified by the start of their
- * messages.
- */
+/** The code of a refusal whose status matches the table. SCIM codes are identified by the start of their messages. */
 function readCode(status: number, body: Record<string, unknown>): string | undefined {
   const { detail } = body;
   if (Array.isArray(detail)) return status === 422 ? 'a list' : undefined;

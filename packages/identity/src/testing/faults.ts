@@ -5,7 +5,7 @@ import type { TestIdentity } from './identity.ts';
 
 /** Faults that many endpoints share. */
 
-/** Another id or name of the object in the path. */
+/** Replaces the id or name of the object in the path. */
 export const absent = (name: string) => (attempt: Attempt) => {
   attempt.ids[name] = randomUUID();
 };

@@ -3,7 +3,7 @@ import type { Upstream } from '../sign-in/federation/testing/upstream.ts';
 import type { TestIdentity } from './identity.ts';
 import type { Provisioning } from './provisioning.ts';
 
-/** The helpers with which the features' `*.fixtures.ts` create their objects. */
+/** The helpers that the features' `*.fixtures.ts` use to create their objects. */
 export interface FixtureTenant {
   readonly identity: TestIdentity;
   /** The provider that signs users in. */

@@ -39,7 +39,7 @@ export interface TestIdentity {
   readonly service: Identity;
   /** Sends any request, without adding credentials. */
   request(method: string, path: string, options?: RequestOptions): Promise<Answer>;
-  /** Requests of the admin, below `/api/v1`. */
+  /** Sends requests as the administrator, below `/api/v1`. */
   get(path: string, headers?: Record<string, string>): Promise<Answer>;
   post(path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer>;
   patch(path: string, body: unknown): Promise<Answer>;
@@ -68,8 +68,8 @@ function writeDelegationFile(): string {
 let signingKey: string | undefined;
 
 /**
- * A signing key in PEM, shared by the whole test run if the runner provides one, because generating a key takes up to a
- * second.
+ * A signing key in PEM. The runner provides one for the whole test run, if it can, because generating a key takes up to
+ * a second.
  */
 export function testSigningKey(): string {
   signingKey ??= readRunKey() ?? makeRsaKey(3072);
@@ -134,7 +134,7 @@ async function listen(
     destination: { write: (line) => logged.push(line) },
   });
   const service = await openIdentity(readIdentitySettings(env), log, onRevocation);
-  // A test may wait inside a transaction for as long as `until` does.
+  // A long timeout, because a test may wait inside a transaction for as long as `until` waits.
   const patient = { ...readIdentitySettings(env), IAM_STATEMENT_TIMEOUT_SECONDS: 60 };
   const pool = poolOf(patient, log, async (db) => {
     await enterEpoch(db);

@@ -32,9 +32,7 @@ const oauthRules: MatrixRules = {
   wrongMethod: { status: 405, code: 'invalid_request' },
 };
 
-/**
- * Every endpoint of identity against the general rules (see docs/reference/directory.md#conventions).
- */
+/** Tests every endpoint of identity against the general rules (see docs/reference/directory.md#conventions). */
 export const matrixSetup: MatrixSetup<FixtureTenant> = {
   service: 'identity',
   basePath: '/api/v1',
@@ -55,7 +53,7 @@ export const matrixSetup: MatrixSetup<FixtureTenant> = {
   ignoresUnknownFields: ({ auth, path }) => auth === 'provisioning' || path.startsWith('/oauth2/'),
   fixtures: await collectFixtures<FixtureTenant>(join(import.meta.dirname, '..')),
   migrationsDirectory,
-  // A refused attempt is still recorded.
+  // Ignored because a refused attempt is still recorded.
   ignoredChanges: ['audit_records'],
   start,
 };
@@ -71,7 +69,7 @@ function isProblem(problem: unknown): boolean {
   );
 }
 
-/** The credential is in the body, or there is none. */
+/** The authentications for which the credential is in the body, or there is none. */
 const noHeader = ['presented', 'none'];
 
 async function start(): Promise<MatrixService<FixtureTenant>> {

@@ -1,4 +1,4 @@
-// Runs the package `oidc-provider` in a separate process for browser tests: people sign in by a click on their name.
+// Runs the package `oidc-provider` in a separate process for browser tests: people sign in by clicking their name.
 import { randomBytes } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

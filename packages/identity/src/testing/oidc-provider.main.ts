@@ -7,7 +7,7 @@ const { PORT, SIGNING_KEY = '', CLIENTS = '[]', AUDIENCE = '', SCOPE = '' } = pr
 const clients = JSON.parse(CLIENTS) as { clientId: string; clientSecret: string }[];
 const jwk = { ...createPrivateKey(SIGNING_KEY).export({ format: 'jwk' }), alg: 'RS256', use: 'sig' };
 
-// Its warnings about defaults, such as the store in memory, must not mix with the figures on standard output.
+// Warnings about defaults, such as the in-memory store, must not mix with the figures on standard output.
 console.info = console.error;
 console.warn = console.error;
 

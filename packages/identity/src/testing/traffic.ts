@@ -5,10 +5,10 @@ import type { Answer, TestIdentity } from './identity.ts';
 import { made, makePrincipal, makeTenant } from './objects.ts';
 import { until } from './waiting.ts';
 
-/** Five times the maximum on a quiet machine; without the lock an act failed after 10 s. */
+/** Five times the longest time on a quiet machine. Without the lock, an act failed after 10 s. */
 const actMsMax = 5000;
 
-/** This many responses show that the traffic has started. */
+/** The number of responses after which the traffic has certainly started. */
 const enoughAnswers = byDepth(25, 100);
 
 interface Answered {
@@ -18,7 +18,7 @@ interface Answered {
 
 interface ActAmid {
   readonly parallel?: number;
-  /** The requests that the victim sends continuously. */
+  /** Sends the request that the victim repeats continuously. */
   request(): Promise<Answer>;
   act(): Promise<Answer>;
   /** Whether the requests must be refused after the act. */
@@ -31,7 +31,7 @@ interface Traffic {
   stop(): Promise<void>;
 }
 
-/** Keeps `parallel` requests in flight until it is stopped; each is sent again after its response. */
+/** Keeps `parallel` requests in flight until it is stopped; each request is sent again after its response. */
 function startTraffic(parallel: number, request: () => Promise<Answer>): Traffic {
   let goes = true;
   const answered: Answered[] = [];
@@ -42,7 +42,7 @@ function startTraffic(parallel: number, request: () => Promise<Answer>): Traffic
     }
   });
   const stopped = Promise.all(loops);
-  // Awaited by `stop`, maybe long after it failed.
+  // `stop` awaits this promise, possibly long after it has rejected.
   stopped.catch(() => undefined);
   return {
     answered,
@@ -54,9 +54,9 @@ function startTraffic(parallel: number, request: () => Promise<Answer>): Traffic
 }
 
 /**
- * Executes an emergency act during the traffic of its victim, which then continues: no request that is started after
- * the act was acknowledged may succeed. On a loaded machine, even the disable of an unused principal takes long at that
- * time, so the act may take three times as long. Only the long test checks that.
+ * Executes an emergency act while its victim is sending requests, which then continue: no request that is started
+ * after the act was acknowledged may succeed. On a loaded machine, even the disable of an unused principal takes
+ * long at such a time, so the act may take three times as long. Only the long test checks that.
  * @param identity the process of the act
  */
 export async function actAmid(

@@ -48,7 +48,7 @@ test('a connection that the database ends while it is handed over fails its comm
         isUnreachable,
       );
       await assert.rejects(pool.row(sql`select 1`), isUnreachable);
-      // Its listener is registered one iteration of the event loop after the error.
+      // Uses a connection directly: its listener is registered one iteration of the event loop after the error.
       await pool.connect().then((client) => client.end(), isUnreachable);
     }
   } finally {

@@ -1,6 +1,6 @@
 import pg from 'pg';
 
-/** TCP keepalive starts after this; the system gives up after 10 probes, one per second. */
+/** TCP keepalive starts after this time of silence; the system gives up after 10 probes, one per second. */
 const keepAliveAfterMs = 10_000;
 /** An orderly close would keep the socket of an unreachable server open for 15 minutes. */
 const goodbyeMsMax = 2000;
@@ -14,8 +14,8 @@ export class BoundedClient extends pg.Client {
   constructor(config: pg.ClientConfig = {}) {
     super({ ...config, keepAlive: true, keepAliveInitialDelayMillis: keepAliveAfterMs });
     // When the server ends a connection, 'error' may be emitted in the same iteration of the event loop in which the
-    // pool hands the connection over: its own listener is already removed, the next owner's isn't registered, and the
-    // event would end the process. The next statement fails anyway.
+    // pool hands the connection over. At that moment the pool's listener has been removed and the next owner's isn't
+    // registered yet, so the event would end the process. The next statement fails anyway.
     this.on('error', () => undefined);
     this.connection.on('readyForQuery', () => {
       this.#unanswered = Math.max(0, this.#unanswered - 1);
@@ -23,12 +23,12 @@ export class BoundedClient extends pg.Client {
     });
   }
 
-  /** When the statement that has had no response yet began to wait, by `performance.now()`. */
+  /** When the oldest statement without a response began to wait, on the clock of `performance.now()`. */
   get silentSinceMs(): number | undefined {
     return this.#unanswered > 0 ? this.#silentSinceMs : undefined;
   }
 
-  /** The time of the last response, by `performance.now()`. */
+  /** The time of the last response, on the clock of `performance.now()`. */
   get heardAtMs(): number {
     return this.#heardAtMs;
   }

@@ -10,7 +10,10 @@ import { sql } from './sql.ts';
 
 /** The database becomes unreachable silently: packets are dropped, and no connection is closed. */
 
-/** The long test times out lost statements after 300 ms. On a busy machine a good statement can take longer. */
+/**
+ * The timeout of lost statements. It is 300 ms only in the long test, because on a busy machine a healthy statement can
+ * take longer.
+ */
 const shortMs = byDepth(1500, 300);
 
 let database: TestDatabase;
@@ -38,7 +41,7 @@ async function withPool(changes: Partial<PoolOptions>, work: (pool: Pool) => Pro
   try {
     await work(pool);
   } finally {
-    // Needed at the end of a run without the timeouts, too: it would wait for responses that never arrive.
+    // Limited even without those timeouts, because the pool would wait for responses that never arrive.
     await Promise.race([pool.close(), sleep(2000, undefined, { ref: false })]).catch(() => undefined);
     await proxy.cut();
   }
@@ -100,7 +103,8 @@ test('silent connections are thrown out when the database is out of reach, long 
     await warm(pool);
     proxy.silence();
     const lost = [1, 2, 3, 4].map(() => assert.rejects(pool.rows(sql`select 1`), isUnreachable));
-    // A probe may have begun just before the silence: 1.5 s for it, 0.3 s until the next, which takes 1.5 s.
+    // A probe may have begun just before the connection became silent: 1.5 s for that probe, 0.3 s until the next one,
+    // and 1.5 s for that one.
     await within(6000, Promise.all(lost));
   });
 });
@@ -122,7 +126,8 @@ test('connections that fall silent one after the other are each thrown out at th
     proxy.speak();
     const lost = () => assert.rejects(pool.rows(sql`select 1`), isUnreachable);
     const first = lost();
-    // Longer than the interval of the watch: the first connection is removed before this one is due.
+    // Waits longer than the interval of the watch, so that the first connection is removed before the second statement
+    // is due.
     await new Promise((done) => setTimeout(done, 500));
     const second = lost();
     await within(4000, first);

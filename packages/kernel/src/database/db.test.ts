@@ -116,7 +116,7 @@ test('lost idle connections are reported and replaced', async () => {
   );
   await admin.end();
   assert.ok(ended.rows.length > 0);
-  // A connection whose end wasn't detected yet would be handed to the next statement.
+  // Waits until every end has been detected; otherwise the next statement could get a connection that has ended.
   while (lost.length < ended.rows.length) await new Promise((done) => setTimeout(done, 20));
   assert.ok(lost.every(isUnreachable));
   assert.deepEqual(await pool.row(sql`select 1 as one`), { one: 1 });

@@ -9,19 +9,21 @@ export type { Generated, GeneratedAlways } from 'kysely';
 
 export interface PoolOptions {
   url: string;
-  /** Used by `connect`: an address that bypasses a connection pooler, through which LISTEN doesn't work. */
+  /** An address for `connect` that bypasses a connection pooler, because LISTEN doesn't work through one. */
   listenUrl?: string;
   /**
    * False for a pooler that doesn't support named prepared statements: each is then sent and parsed again on every
    * call.
    */
   namedStatements?: boolean;
-  /** A request waits at most `connectTimeoutMs` for one of these connections. */
+  /** The maximum number of connections. A request waits for one of them for at most `connectTimeoutMs`. */
   connectionsMax: number;
   applicationName: string;
   statementTimeoutMs: number;
   lockTimeoutMs: number;
-  /** An idle transaction is rolled back after this: one that hangs would delay every journal reader. */
+  /**
+   * A transaction that is idle for longer than this is rolled back: if it hung, it would delay every journal reader.
+   */
   idleInTransactionTimeoutMs: number;
   connectTimeoutMs?: number;
   /** The client's timeout for a statement, for an unreachable server; by default 1 s more than the server's. */
@@ -58,8 +60,8 @@ export interface Pool extends Db {
 }
 
 /**
- * Registers a write that was sent and whose response isn't needed before COMMIT is sent, which saves a round trip. The
- * transaction waits for it together with COMMIT, and fails if it fails.
+ * Registers a write that has been sent and whose response isn't needed before COMMIT is sent, which saves a round trip.
+ * The transaction waits for the write together with COMMIT, and fails if it fails.
  */
 export type AwaitWithCommit = (write: Promise<unknown>) => void;
 
@@ -79,8 +81,8 @@ export interface PoolUsage {
 const planningOptions = '-c TimeZone=UTC -c enable_seqscan=off -c jit=off';
 
 /**
- * The server detects within 11 s that a client has vanished, and ends its transaction and locks. By default it checks
- * after two hours.
+ * The server detects within 11 s that a client has vanished, and ends its transaction and locks. By default it would
+ * check only after two hours.
  */
 const keepAliveOptions = '-c tcp_keepalives_idle=5 -c tcp_keepalives_interval=2 -c tcp_keepalives_count=3';
 const sessionOptions = `${planningOptions} ${keepAliveOptions}`;
@@ -148,7 +150,9 @@ export function createPool(options: PoolOptions): Pool {
   };
 }
 
-/** The server's timeout fires first and returns a reason; the client's is for an unreachable server. */
+/**
+ * The server's timeout ends a statement first, and returns a reason; the client's timeout is for an unreachable server.
+ */
 function queryTimeoutMsOf({ queryTimeoutMs, statementTimeoutMs }: PoolOptions): number {
   return queryTimeoutMs ?? statementTimeoutMs + 1000;
 }
@@ -164,11 +168,12 @@ function openPool(options: PoolOptions): pg.Pool {
     lock_timeout: options.lockTimeoutMs,
     idle_in_transaction_session_timeout: options.idleInTransactionTimeoutMs,
     connectionTimeoutMillis: options.connectTimeoutMs ?? 5000,
-    // In a pipeline the driver then closes the connection: later statements would wait for the same response.
+    // With a pipeline, the driver closes the connection after this timeout, because later statements would wait for the
+    // same response.
     query_timeout: queryTimeoutMsOf(options),
     options: sessionOptions,
     types,
-    // A statement is sent without waiting for the response to the one before it.
+    // A statement is sent without waiting for the previous one's response.
     pipeline: true,
     ...(onConnect && {
       // The pool awaits the returned promise, although its type returns void.
@@ -196,7 +201,8 @@ async function inTransaction<T>(
   client.on('error', markBroken);
   const bound = discardAfter(transactionTimeoutMs, client);
   try {
-    // BEGIN and the last writes are awaited together with COMMIT: two round trips less, a quarter of a small command.
+    // BEGIN and the last writes are awaited together with COMMIT, which saves two round trips, a quarter of a small
+    // command's time.
     const unanswered: Promise<unknown>[] = [handled(client.query('begin'))];
     const working = work(
       dbOver((statement) => client.query(statement), namedStatements),
@@ -204,7 +210,7 @@ async function inTransaction<T>(
     );
     const result = await Promise.race([working, bound.reached]);
     const [committed] = await Promise.all([client.query('commit'), ...unanswered]);
-    // COMMIT of a failed transaction succeeds, but its command tag is ROLLBACK.
+    // COMMIT of a failed transaction succeeds, but with the command tag ROLLBACK.
     if (committed.command !== 'COMMIT') throw new Error(`commit answered ${committed.command}`);
     return result;
   } catch (error) {
@@ -229,7 +235,10 @@ function discardAfter(ms: number, client: pg.PoolClient): { reached: Promise<nev
   return { reached: handled(reached), clear: () => clearTimeout(timer) };
 }
 
-/** If something else fails first, this is never awaited: its own rejection must not end the process as unhandled. */
+/**
+ * If something else fails first, nothing awaits this promise; its rejection must not end the process as an unhandled
+ * one.
+ */
 function handled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);
   return promise;

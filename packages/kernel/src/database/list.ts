@@ -7,7 +7,7 @@ export type { SelectQueryBuilder } from 'kysely';
 
 /** A condition of a list's query, as text with parameters, if the query builder can't express it. */
 export const condition = sql<SqlBool>;
-/** A part of a condition. */
+/** A fragment of a condition. */
 export const fragment = sql;
 /** The name of a column, for a condition. */
 export const reference = sql.ref;
@@ -104,8 +104,8 @@ export interface OwnedRows<DB, TB extends keyof DB, Row> {
   /** The rows of one owner. */
   readonly part: SelectQueryBuilder<DB, TB, Row>;
   /**
-   * Whether the first row of each owner is looked up before the others: rows are then read only for owners with a share
-   * in the page. Use it for parts that an index has in the list's order.
+   * Whether the first row of each owner is looked up before the others, so that rows are read only for owners with a
+   * share in the page. Use it for parts that an index contains in the list's order.
    */
   readonly headsFirst: boolean;
 }
@@ -128,7 +128,7 @@ export function ownedPageQuery<DB, TB extends keyof DB, Row>(
   return joined(sql`select * from (${sql.join(pages, sql` union all `)}) as parts`, order, page);
 }
 
-/** The owners whose first rows come first; as many owners as rows are read. */
+/** The owners whose first rows come first in the list: as many owners as rows are read. */
 function firstOwners<DB, TB extends keyof DB, Row>(
   owners: RawBuilder<unknown>,
   part: SelectQueryBuilder<DB, TB, Row>,
@@ -145,8 +145,8 @@ function firstOwners<DB, TB extends keyof DB, Row>(
 
 /**
  * The rows of a table that meet a condition, as a source of a query that narrows them further: PostgreSQL finds them by
- * this condition only, whatever its estimates for the others.
- * @param order reads them in the order of an index, starting at the page
+ * this condition only, whatever its estimates for the other conditions.
+ * @param order if given, the rows are read in the order of an index, starting at the page
  */
 export function rowsWhere<Row>(
   table: string,
@@ -198,7 +198,9 @@ function onlyThose<DB, TB extends keyof DB, Row>(
   return query.where(sql<SqlBool>`${column} = any (${only.ids}::uuid[])`);
 }
 
-/** Compared as one row, because column by column PostgreSQL could not use the index to find the start. */
+/**
+ * Compared as one row, because with a column-by-column comparison PostgreSQL couldn't use the index to find the start.
+ */
 function startsBehind(
   columns: readonly RawBuilder<unknown>[],
   direction: 'asc' | 'desc',

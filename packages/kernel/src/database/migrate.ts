@@ -95,8 +95,7 @@ export async function rehearseMigrations(
 
 async function connected<T>(databaseUrl: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client({ connectionString: databaseUrl, application_name: 'baton-migrate' });
-  // A lost connection fails the current statement or the next one; the event without a listener would end the
-  // process.
+  // A lost connection fails the current or the next statement. Without a listener, the event would end the process.
   client.on('error', () => undefined);
   await client.connect();
   try {
@@ -116,8 +115,8 @@ function pendingOf(migrations: readonly Migration[], done: ReadonlyMap<number, s
 }
 
 async function createLedger(client: pg.Client): Promise<void> {
-  // Two concurrent `create table if not exists` can still collide on a unique index of the catalog, which means that
-  // the table exists.
+  // Two concurrent `create table if not exists` can still collide on a unique index of the catalog. In that case the
+  // table exists.
   await client.query(ledger).catch((error: unknown) => {
     const code = error instanceof pg.DatabaseError ? error.code : undefined;
     if (code !== '23505' && code !== '42P07') throw error;

@@ -3,13 +3,13 @@ import type { BoundedClient } from './bounded-client.ts';
 import type { Db, Pool } from './db.ts';
 import { findOwnProcess, findSession, type SessionRow } from './pooler.sql.ts';
 
-/** The connection to the database drops settings that the service relies on: startup fails with this message. */
+/** The connection to the database drops settings that the service relies on. Startup fails with this message. */
 export class PoolerRefused extends Error {
   override readonly name = 'PoolerRefused';
 }
 
 /**
- * Refuses sessions without the settings that every connection requests: with a pooler that ignores them, statements
+ * Refuses sessions that lack the settings that every connection requests: with a pooler that ignores them, statements
  * have no timeout and plans read whole tables. The settings can be set on the role instead.
  * @param setting the name of the setting with the address
  * @throws PoolerRefused with a sentence that contains the required commands
@@ -47,7 +47,7 @@ export async function refusePooledListener(
   listenUrl: string,
 ): Promise<void> {
   const client = (await pool.connect()) as BoundedClient;
-  // The driver reports the close below as an error, which would end the process without a listener.
+  // The driver reports the close below as an error; without a listener, it would end the process.
   client.on('error', () => undefined);
   try {
     const { rows } = await (client as pg.Client).query<{ pid: number }>(findOwnProcess);
@@ -60,10 +60,7 @@ export async function refusePooledListener(
   }
 }
 
-/**
- * Whether a check of the connection failed for another reason, in which case the database is unavailable and may
- * recover.
- */
+/** Whether a check of the connection failed for another reason; if so, the database is unavailable and may recover. */
 export async function unlessAway(check: Promise<void>): Promise<void> {
   await check.catch((error: unknown) => {
     if (error instanceof PoolerRefused) throw error;

@@ -5,13 +5,16 @@ type Own = 'url' | 'listenUrl' | 'namedStatements' | 'connectionsMax' | 'applica
 
 export interface ServicePoolOptions extends Pick<PoolOptions, Own> {
   readonly log: Logger;
-  /** How long a statement may run or wait for a lock. */
+  /** How long a statement may run, and how long it may wait for a lock. */
   readonly statementTimeoutSeconds: number;
   /** How long a transaction may be idle before it is rolled back. */
   readonly idleInTransactionSeconds: number;
 }
 
-/** With the timeout of a statement (by default 11 s), a request to an unreachable database ends within 15 s. */
+/**
+ * The timeout for a connection. Together with the timeout of a statement (by default 11 s), a request to an unreachable
+ * database ends within 15 s.
+ */
 const connectMsMax = 3000;
 
 /** Opens the pool of a service with its settings. A lost connection is logged. */

@@ -1,6 +1,7 @@
 /**
- * The server processes that are active, or were a second ago: their clients wait legitimately. An idle process never
- * got the statement, or its response was lost. A process whose state is hidden counts as active.
+ * The server processes that are active, or were active until a second ago: their clients have a reason to wait. If a
+ * process is idle, it never got the statement, or its response was lost. A process whose state is hidden counts as
+ * active.
  */
 export const findWorkingProcesses = `
   select pg_backend_pid() as self, coalesce(array_agg(pid) filter (

@@ -5,7 +5,7 @@ import { findWorkingProcesses, type WorkingProcessesRow } from './silence.sql.ts
 export interface SilenceOptions {
   /** The address of the server; a probe opens its own connection. */
   readonly probe: pg.ClientConfig;
-  /** A statement without a response for this long makes its connection suspect. */
+  /** If a statement gets no response for this long, its connection is suspect. */
   readonly silentMsMax: number;
   onError(error: Error): void;
 }
@@ -16,8 +16,8 @@ const looksPerSilence = 5;
 
 /**
  * Removes connections from a pool whose packets are lost. A statement that waits for a lock is as silent as one that
- * the network dropped, so a new connection queries whether the server is working on the statement. Without this, dead
- * connections remain until a statement times out, which takes longer than the lock timeout.
+ * the network dropped, so a query on a new connection determines whether the server is still working on the statement.
+ * Without this, dead connections remain until a statement times out, which takes longer than the lock timeout.
  */
 export class SilenceWatch {
   readonly #options: SilenceOptions;
@@ -58,15 +58,18 @@ export class SilenceWatch {
     if (since.size === 0) return;
     this.#isProbing = true;
     const working = await this.#workingAmong([...since.keys()].map(({ pid }) => pid));
-    // A response may have arrived that the event loop has not read yet.
+    // Waits briefly, because a response may have arrived that the event loop has not read yet.
     await new Promise((done) => setTimeout(done, 10));
     const thrownOut = working === undefined ? 0 : this.#throwOut(since, working);
-    // After a loss, further silent connections are checked without delay, unless they only wait for a lock.
+    // After a connection was lost, other silent connections are checked without delay, unless they only wait for a
+    // lock.
     if (thrownOut === 0) this.#nextProbeAtMs = performance.now() + this.#options.silentMsMax;
     this.#isProbing = false;
   }
 
-  /** @returns undefined if it is unknown: the server refuses the query, or a pooler hides its processes */
+  /**
+   * @returns undefined if it is unknown, because the server refuses the query or a pooler hides its processes
+   */
   async #workingAmong(pids: readonly number[]): Promise<ReadonlySet<number> | undefined> {
     const client = new BoundedClient({
       ...this.#options.probe,
@@ -79,7 +82,7 @@ export class SilenceWatch {
       const [row] = rows;
       return row?.self === client.pid ? new Set(row.working) : undefined;
     } catch (error) {
-      // An error with a code of five characters comes from a reachable server.
+      // An error with a code of five characters comes from the server, so the server is reachable.
       return (error as { code?: string }).code?.length === 5 ? undefined : new Set();
     } finally {
       client.discard();
@@ -87,8 +90,8 @@ export class SilenceWatch {
   }
 
   /**
-   * Also removes the idle connections that last received data before a dead connection became silent: each would cost
-   * one more timeout. @returns the number of dead connections
+   * Also removes the idle connections that last received data before a dead connection became silent, because each
+   * would cost one more timeout. @returns the number of dead connections
    */
   #throwOut(since: ReadonlyMap<BoundedClient, number>, working: ReadonlySet<number>): number {
     const dead = [...since].filter(

@@ -5,11 +5,11 @@ export interface Statement<Row> {
   readonly text: string;
   readonly values: readonly unknown[];
   /**
-   * The name of the prepared statement; absent if the text varies, so that the server doesn't have to retain every
+   * The name of the prepared statement. Absent if the statement's text varies: the server would have to retain every
    * variant.
    */
   readonly name?: string;
-  /** Never set: carries the type of a returned row. */
+  /** Never set; it only carries the type of a returned row. */
   readonly row?: Row;
 }
 

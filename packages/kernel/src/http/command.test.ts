@@ -37,7 +37,8 @@ test('of two commands in a deadlock both are executed: the victim is run again',
     answers.map(({ status }) => status),
     [200, 200],
   );
-  // A victim that locks its row again before the other one wakes up causes a second deadlock.
+  // More than two attempts: if the victim locks its row again before the other transaction wakes up, they deadlock a
+  // second time.
   assert.ok(attempts > 2, `${attempts} attempts`);
   assert.deepEqual([await openedTimes(left.id), await openedTimes(right.id)], [1, 1]);
 });

@@ -30,8 +30,8 @@ import {
 } from './service.ts';
 
 /**
- * Thrown by a handler of `transaction: 'statement'` whose one statement changed nothing: it is run again inside a
- * transaction, where it can lock the rows and determine the reason.
+ * Thrown by a handler of `transaction: 'statement'` whose one statement changed nothing: the handler is run again
+ * inside a transaction, where it can lock the rows and determine the reason.
  */
 export class NeedsTransaction extends Error {}
 
@@ -81,8 +81,8 @@ async function inTurn<Caller, Context extends object>(
 }
 
 /**
- * Like `runCommand`, for an endpoint with `around`. Its precheck, a malformed key and a missing permission are refused
- * before it starts.
+ * Like `runCommand`, for an endpoint with `around`. A failed precheck, a malformed key and a missing permission are
+ * refused before `around` is called.
  */
 export async function executeAround<Caller, Context extends object>(
   runtime: ServiceRuntime<Caller, Context>,
@@ -124,7 +124,7 @@ function unpaged(input: ParsedInput): Input<never, never, never> {
   return { ...input, page: { limit: 0, cursor: undefined } } as unknown as Input<never, never, never>;
 }
 
-/** Statements that are queued individually, of a request that isn't queued as a whole. */
+/** Queues each statement individually, for a request that isn't queued as a whole. */
 function inTurns(db: Db, turnsOf: () => Turns | undefined): Db {
   const inTurn = async <T>(statement: () => Promise<T>): Promise<T> => {
     const turns = turnsOf();
@@ -209,7 +209,7 @@ async function inTime<Caller, Context extends object>(
   runtime.authorize(call.caller, endpoint);
   const answer = await runtime.pool.transaction(async (tx, awaitWithCommit) => {
     const bound = tx.run(setStatementTimeout(timeoutMs));
-    // If the list fails first, this is never awaited: its own rejection must not end the process as unhandled.
+    // If the list fails first, nothing awaits this promise; its rejection must not end the process as an unhandled one.
     bound.catch(() => undefined);
     awaitWithCommit(bound);
     return handle(runtime, endpoint, input, runtime.context(call, tx, false)).catch(keptRefusal);
@@ -325,7 +325,7 @@ function refuseUndeclaredAnswer(service: string, endpoint: Operation, answer: An
   if (!result.success) observer()?.violated(`${name} answered another form: ${result.error.message}`);
 }
 
-/** Whether a failure is temporary (503) rather than internal (500). */
+/** Whether a failure is temporary (503) rather than an internal error (500). */
 export function isTemporary(error: unknown): boolean {
   return isUnreachable(error) || ['55P03', '57014', '40001', '40P01'].includes(sqlState(error) ?? '');
 }

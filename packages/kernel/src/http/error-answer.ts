@@ -48,7 +48,7 @@ export function answerError(
   failed: Failed,
   thrown: unknown,
 ): void {
-  // The client has disconnected: the response would not be read, and this isn't an internal failure.
+  // The client has disconnected: nobody would read the response, and this isn't an internal failure.
   if (thrown instanceof ClientGone) return void reply.hijack();
   const { head } = failed;
   const name = failed.endpoint === undefined ? `${head.method} (no route)` : endpointName(failed.endpoint);
@@ -57,7 +57,7 @@ export function answerError(
   const { status, body, headers } = failed.render(error, head.requestId);
   logError(runtime, name, head, status, error);
   runtime.metrics.count(head.method, status, 0);
-  // The rest of a body that is too large, or consists of bytes, isn't read: the connection is closed after the
+  // The rest of a body that is too large, or consists of bytes, isn't read, so the connection is closed after the
   // response.
   const isCutOff = (status === 413 || failed.endpoint?.bytes === true) && !request.raw.complete;
   if (isCutOff) lingerBeforeClose(request.raw);

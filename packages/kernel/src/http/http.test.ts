@@ -144,7 +144,8 @@ test('a body that is declared too large is refused unread, one that turns out to
   const streamed = await exchange(
     head('POST /api/doors HTTP/1.1', `authorization: ${authorization}`, 'transfer-encoding: chunked'),
     (write) => {
-      // The client continues to send while and after it is rejected, like clients that read the response at the end.
+      // The client keeps sending while it is being rejected and afterwards, like clients that read the response only at
+      // the end.
       for (let sent = 0; sent < 10_000; sent += 1) write(chunk);
       for (let wait = 1; wait < 20; wait += 1) setTimeout(() => write(chunk), wait * 5);
     },

@@ -51,8 +51,8 @@ const neverCompiled = () => () => {
 };
 
 /**
- * The pipeline reads the body itself, after the credential: the framework must not parse for an anonymous caller. No
- * method is registered as having a body, so the framework doesn't check the content type either.
+ * The pipeline reads the body itself, after it has checked the credential: the framework must not parse the body of an
+ * anonymous caller. No method is registered as having a body, so the framework doesn't check the content type either.
  */
 function leaveBodiesUnread(app: FastifyInstance): void {
   for (const method of app.supportedMethods)

@@ -8,8 +8,8 @@ export interface KeyedCall {
 }
 
 /**
- * Acquires the key, even if it has an expired response; changes no row if another request has it. The wait for a
- * duplicate has its own lock timeout; the last step of the statement restores the usual one.
+ * Acquires the key, even if an expired response is stored under it; changes no row if another request holds the key.
+ * The wait for a duplicate has its own lock timeout; the last step of the statement restores the usual one.
  */
 export function insertKey({ tenantId, key, fingerprint }: KeyedCall, storedSeconds: number, waitMs: number) {
   return sql`

@@ -43,7 +43,10 @@ export function parseIdempotencyKey(header: string | undefined, required: boolea
   return undefined;
 }
 
-/** The same method, path, body and principal have the same fingerprint; the order of keys in a body doesn't matter. */
+/**
+ * Requests with the same method, path, body and principal have the same fingerprint; the order of keys in the body
+ * doesn't matter.
+ */
 export function fingerprintOf(method: string, path: string, body: unknown, principalId: string): string {
   return createHash('sha256')
     .update(`${method}\n${path}\n${principalId}\n${canonicalJson(body)}`)

@@ -11,16 +11,20 @@ import type { Operation, Shape } from './service.ts';
 const problemsMax = 20;
 const problemNameLengthMax = 100;
 const problemPathLengthMax = 200;
-/** The values of a body above this size are counted before it is parsed, and its fingerprint uses its bytes. */
+/**
+ * For a body above this size, the values are counted before it is parsed, and the fingerprint is computed from its
+ * bytes.
+ */
 const countedBytesMin = 1_048_576;
 /**
- * The maximum number of values in such a body: parsing them takes at most 110 ms, and 8 MiB of typical JSON has fewer.
+ * The maximum number of values in such a body: parsing that many takes at most 110 ms, and 8 MiB of typical JSON
+ * contains fewer.
  */
 const valuesMax = 250_000;
 /** The amount of work per step, which takes a few milliseconds. */
 const stepBytes = 262_144;
 const stepNodes = 25_000;
-/** Baton's own requests have a few hundred at most. */
+/** Baton's own cursors have a few hundred characters at most. */
 const cursorCharactersMax = 8000;
 
 /** A request's parsed input. The range of `limit` is not checked yet: see `pagingShape`. */
@@ -33,7 +37,7 @@ export interface ParsedInput {
   readonly ifMatch: number;
   readonly limit: number | undefined;
   readonly cursor: string | undefined;
-  /** The objects left after a list was filtered. */
+  /** The objects that remain after a list was filtered. */
   readonly only?: Page['only'];
   /** The value that the endpoint's `around` passed to the command. */
   readonly prepared?: unknown;
@@ -58,7 +62,7 @@ export function queryShapeOf(endpoint: Pick<Operation, 'query' | 'paging'>): Sha
   return endpoint.paging ? { ...endpoint.query, ...pagingShape } : endpoint.query;
 }
 
-/** A compressed body is refused because of its encoding: uncompressed, it could have any size. */
+/** A body with a content encoding is refused, because once uncompressed it could have any size. */
 const compressed: Problem = {
   in: 'header',
   path: ['content-encoding'],
@@ -154,7 +158,7 @@ function pickQuery(knownNames: ReadonlyMap<string, string>, sent: object): Recor
   const picked: Record<string, unknown> = {};
   for (const [sentName, value] of Object.entries(sent)) {
     const name = knownNames.get(sentName.toLowerCase());
-    // The same name with different case is a repetition, which is refused.
+    // The same name in a different case counts as repeated, and is refused.
     if (name !== undefined) picked[name] = name in picked ? [picked[name], value] : value;
   }
   return picked;
@@ -214,8 +218,8 @@ function readForm(bytes: Buffer, problems: Problem[]): { text: string; sent: Rec
 }
 
 /**
- * Digits or an exponent that may exceed the range of a double: JSON.parse converts it to Infinity, which would be
- * stored as null.
+ * Digits or an exponent that may exceed the range of a double: JSON.parse converts such a number to Infinity, which
+ * would be stored as null.
  */
 const mayOverflow = /\d{200}|[eE]\+?\d{3}/;
 

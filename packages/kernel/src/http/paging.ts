@@ -12,16 +12,16 @@ export interface Page {
   readonly only?: { readonly column: string; readonly ids: readonly string[] } | undefined;
 }
 
-/** The last row of the previous page: its values in the columns that order the list. */
+/** The last row of the previous page, represented by its values in the columns that order the list. */
 export type Position = readonly (string | number | null)[];
 
 /** The type of a value in a cursor; `timestamp?` may also be null. */
 export type CursorForm = 'timestamp' | 'uuid' | 'integer' | 'timestamp?' | 'slug';
 
 /**
- * Cursors are opaque and bound to their ordering: `name` identifies their list and order, and a cursor for another one
- * is refused. They contain positions, not secrets, so they are not signed; a forged cursor only changes the start of
- * the page.
+ * Cursors are opaque and bound to their ordering: `name` identifies the list and its order, and a cursor with another
+ * name is refused. They contain positions, not secrets, so they are not signed; a forged cursor only changes where the
+ * page starts.
  */
 export function encodeCursor(name: string, position: Position): string {
   return Buffer.from(JSON.stringify([name, ...position])).toString('base64url');
@@ -52,7 +52,9 @@ function fits(value: unknown, form: CursorForm | undefined): boolean {
   return isStorableInstant(value);
 }
 
-/** Whether PostgreSQL accepts it: JavaScript treats 30 February as a day in March, and accepts the year 0. */
+/**
+ * Whether PostgreSQL accepts the instant. JavaScript also accepts the year 0, and treats 30 February as a day in March.
+ */
 function isStorableInstant(text: string): boolean {
   if (!/^(?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(text)) return false;
   const time = Date.parse(text);

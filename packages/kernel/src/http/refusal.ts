@@ -13,7 +13,7 @@ export interface ErrorRow {
 }
 
 /**
- * A refused request and its correction, for the page of error codes: `POST /tasks {"title":" "}`. Paths are those of
+ * A refused request and the corrected one, for the page of error codes: `POST /tasks {"title":" "}`. Paths are those of
  * the API description without `/api/v1`; a test compares them with the declared endpoints.
  */
 export interface ErrorExample {
@@ -27,7 +27,9 @@ export interface RefusalOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** The reason for the service's log and the audit log; never sent. */
   readonly reason?: string;
-  /** The writes made so far are committed although the request is refused: for refusals that record something. */
+  /**
+   * The writes made so far are committed although the request is refused, because the refusal itself must be recorded.
+   */
   readonly commits?: boolean;
   /** Overrides the status in the table of errors. */
   readonly status?: number;
@@ -108,14 +110,14 @@ export interface RenderedError {
 /** Converts an error to its wire format. It shows no details of a failure that isn't a refusal. */
 export type RenderError = (error: unknown, requestId: string) => RenderedError;
 
-/** The endpoints and unknown paths below one path, whose errors follow a standard. */
+/** An error format required by a standard, for the endpoints and unknown paths below one path. */
 export interface ErrorEnvelope {
   /** The path from the root, without a trailing slash: `/scim`. */
   readonly basePath: string;
   readonly render: RenderError;
 }
 
-/** The envelope of a path among those of a service, or undefined if its errors have the usual envelope. */
+/** The envelope that applies to a path; undefined if its errors have the service's usual envelope. */
 export function envelopeAt<Envelope extends ErrorEnvelope>(
   envelopes: readonly Envelope[],
   path: string,

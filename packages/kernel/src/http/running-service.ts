@@ -7,12 +7,12 @@ import { buildHttp, type HttpApp } from './http.ts';
 import type { ServiceRuntime } from './runtime.ts';
 import type { Endpoint } from './service.ts';
 
-/** A service that responds to requests; the owner of the port passes them on. */
+/** A service that responds to requests. The owner of the port passes the requests to it. */
 export interface RunningService {
   handler(req: IncomingMessage, res: ServerResponse): void;
   /** Accepts connections that upgrade to another protocol. Absent: upgrades are refused. */
   readonly upgrade?: UpgradeHandler;
-  /** Responds to input that the parser of the port's owner refused; see `answerUnreadable`. */
+  /** Responds to input that the port's HTTP parser refused; see `answerUnreadable`. */
   readonly unreadable?: UnreadableHandler;
   /** Completes requests in progress and closes the database pool. */
   close(): Promise<void>;
@@ -30,7 +30,7 @@ export interface ServiceParts<Caller, Context extends object> {
   addHooks?(app: HttpApp): void;
   /** How long a stop waits for requests in progress. */
   readonly drainMsMax: number;
-  /** Ends requests that would delay the drain, such as those that wait for events. Runs in parallel with it. */
+  /** Ends requests that would delay the drain, such as those that wait for events. Runs in parallel with the drain. */
   beforeDrained?(): Promise<void>;
   /** Ends background work after the last request; the pool is still open. */
   afterDrained?(): Promise<void>;

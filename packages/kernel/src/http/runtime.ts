@@ -41,7 +41,7 @@ export interface ServiceRuntime<Caller, Context extends object> {
   readonly metrics: RequestMetrics;
   /** The proxies whose X-Forwarded-For gives the address of the client. */
   readonly trustedProxies?: Networks;
-  /** Absent if no endpoint stores responses under a key. */
+  /** Absent if no endpoint stores responses under an idempotency key. */
   readonly idempotency?: IdempotencyOptions;
   /** The codes that any endpoint may return without declaring them: those of the pipeline itself. */
   readonly pipelineCodes: ReadonlySet<string>;
@@ -59,7 +59,7 @@ export interface ServiceRuntime<Caller, Context extends object> {
    * continues with a caller that contains them. Absent: `authorize` decides alone.
    */
   decide?(request: PendingRequest<Caller>, act: Act<Caller>): Promise<Answer>;
-  /** Like `decide`, for an endpoint with `permissionFirst`, whose request has not been read yet. */
+  /** Like `decide`, for an endpoint with `permissionFirst`: its request has not been read yet. */
   decideFirst?(caller: Caller, endpoint: Operation): Promise<Caller>;
   /** Statements never run as separate transactions, because `lockCaller` must precede each write. */
   readonly locksAlways?: boolean;

@@ -8,7 +8,7 @@ export type Shape = Record<string, z.ZodType>;
 /** The success statuses with the schemas of their bodies; null for an empty body. */
 export type Returns = Readonly<Record<number, z.ZodType | null>>;
 
-/** One event type; its payload is validated whenever the tests write it. */
+/** One event type. Whenever the tests write such an event, its payload is validated. */
 export interface EventDeclaration<Payload extends z.ZodType = z.ZodType> {
   readonly type: string;
   readonly version: number;
@@ -58,7 +58,7 @@ export interface Input<P, Q, B, X = never> {
 /** The surroundings of a command, outside of its transaction; see `EndpointSpec.around`. */
 export interface Surroundings<X, C> {
   readonly incoming: Incoming;
-  /** Its `db` is not a transaction: each statement is its own transaction, and is queued. */
+  /** `db` is not a transaction here: each statement is its own transaction, and is queued. */
   readonly context: C;
   /** The Idempotency-Key of the call. A stored response is replayed without `around`. */
   readonly keyed: KeyedCall | undefined;
@@ -115,14 +115,16 @@ export interface EndpointSpec<
   description?: string;
   /** A later version removes it; the description specifies the replacement (docs/reference/versions.md#deprecation). */
   deprecated?: true;
-  /** Any one of them suffices. If absent, the handler checks the permission (ownership), or `auth` does. */
+  /**
+   * Any one of these permissions suffices. If absent, the handler checks the permission (ownership), or `auth` does.
+   */
   permission?: V['permission'] | readonly V['permission'][];
   /**
-   * The subset of `permission` that a refusal lists; absent, all of them. For permissions that only the owner of the
-   * object uses.
+   * The subset of `permission` that a refusal lists; absent, all of them. It omits permissions that only the owner of
+   * the object uses.
    */
   deniedAs?: readonly V['permission'][];
-  /** One of these is also required. */
+  /** One of these permissions is also required. */
   alsoOneOf?: readonly V['permission'][];
   /** The credential that the endpoint accepts; by default, the service's usual one. */
   auth?: V['auth'];
@@ -142,7 +144,7 @@ export interface EndpointSpec<
   bytes?: boolean;
   /** The maximum body size in bytes, if it differs from the service's limit for this kind of credential. */
   bodyBytesMax?: number;
-  /** The body may be longer than usual: only a few of them are processed at once, per tenant and in total. */
+  /** The body may be longer than usual. Only a few such bodies are processed at once, per tenant and in total. */
   largeBody?: boolean;
   returns: R;
   /** The codes of this endpoint in addition to those of the pipeline, in the order of its checks. */
@@ -152,18 +154,19 @@ export interface EndpointSpec<
    * `own`: the handler stores keys itself. Absent: `accepted` for a mutation, unless the service has another default.
    */
   idempotency?: 'accepted' | 'required' | 'own' | 'ignored';
-  /** The entity prefix that If-Match must carry; the header is then required, unless `ifMatchOptional`. */
+  /** The entity prefix that If-Match must contain. The header is then required, unless `ifMatchOptional` is set. */
   ifMatch?: string;
   /** The header may be absent or blank; the handler's `ifMatch` is then -1. */
   ifMatchOptional?: boolean;
   /** The permission is checked before If-Match, so 403 takes precedence over 428. */
   permissionFirst?: boolean;
   /**
-   * The entity prefix of the ETag of the response, from its `rowVersion` if it has one, otherwise from its `version`.
+   * The entity prefix of the response's ETag, whose version is the response's `rowVersion` if it has one, otherwise its
+   * `version`.
    */
   etag?: string;
   paging?: boolean;
-  /** A list that is requested by POST: it is queued with reads, and its statements have the timeout for lists. */
+  /** A list that is requested by POST: it is queued with the reads, and its statements have the timeout for lists. */
   isList?: boolean;
   /**
    * `command` (the default of a mutation): all in one transaction. `statement`: the handler runs one statement that is
@@ -173,7 +176,7 @@ export interface EndpointSpec<
   transaction?: 'command' | 'statement' | 'none';
   /** The handler locks the caller itself, because it locks another principal too and the order matters. */
   handlerLocksCaller?: boolean;
-  /** It revokes access, so it doesn't queue behind other requests. */
+  /** The operation revokes access, so it doesn't queue behind other requests. */
   isEmergency?: boolean;
   /**
    * Paths of secrets and tokens in the response: null in the stored copy. The response has `Cache-Control: no-store`.
@@ -190,7 +193,7 @@ export interface EndpointSpec<
   /**
    * For work that must not happen in a transaction: reading the bytes of the body, and calling the network. Runs after
    * the permission check, holds no database connection and no slot, and calls `command` for the rest. If the
-   * Idempotency-Key already has a response, that one is returned instead, unless the body is bytes.
+   * Idempotency-Key already has a response, that response is returned instead, unless the body is bytes.
    */
   around?(
     input: Input<Fields<P>, Fields<Q>, BodyOf<B>>,

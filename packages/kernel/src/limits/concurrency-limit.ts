@@ -11,7 +11,7 @@ export interface ConcurrencyBounds {
 
 interface Line {
   running: number;
-  /** Wakes the waiting, oldest first. */
+  /** Wakes the queued requests, oldest first. */
   readonly queue: Set<() => void>;
 }
 
@@ -22,7 +22,9 @@ export class ConcurrencyLimit {
   /** An entry exists only while work for its key is running. */
   readonly #lines = new Map<string, Line>();
 
-  /** @param subject a name for the refused calls in the log: `reads of the tenant` */
+  /**
+   * @param subject what is limited, for the log entries of refused calls: `reads of the tenant`
+   */
   constructor(subject: string, bounds: ConcurrencyBounds) {
     this.#subject = subject;
     this.#bounds = bounds;
@@ -88,7 +90,7 @@ export class ConcurrencyLimit {
   }
 }
 
-/** A slot in each of several limits, acquired one after the other in the order given. */
+/** A slot in each of several limits, acquired one after another in the given order. */
 export class Turns {
   readonly #limits: readonly (readonly [ConcurrencyLimit, string])[];
 
@@ -96,7 +98,9 @@ export class Turns {
     this.#limits = limits;
   }
 
-  /** @returns undefined if each has a free slot. @throws as `ConcurrencyLimit.enter`, and then holds nothing */
+  /**
+   * @returns undefined if every limit has a free slot. @throws like `ConcurrencyLimit.enter`; no slot is then held
+   */
   enter(from = 0): Promise<void> | undefined {
     for (let at = from; at < this.#limits.length; at += 1) {
       const [limit, key] = this.#limits[at] as readonly [ConcurrencyLimit, string];
@@ -134,8 +138,8 @@ export class Turns {
 }
 
 /**
- * The same pool, but each statement outside a transaction waits for its own slot; for a request that has no slot as a
- * whole. Its statements also throw as `ConcurrencyLimit.enter`.
+ * The same pool, but each statement outside a transaction waits for its own slot. Used for a request that has no slot
+ * as a whole. The statements also throw what `ConcurrencyLimit.enter` throws.
  */
 export function poolInTurns(pool: Pool, limit: ConcurrencyLimit, key: string): Pool {
   return {
@@ -147,7 +151,8 @@ export function poolInTurns(pool: Pool, limit: ConcurrencyLimit, key: string): P
 }
 
 /**
- * Runs the read of a credential in a slot. @throws Refusal `unavailable` when too many wait; whatever `read` throws
+ * Runs the read of a credential in a slot. @throws Refusal `unavailable` when too many reads wait; also whatever `read`
+ * throws
  */
 export type CredentialReads = <T>(read: () => Promise<T>) => Promise<T>;
 
@@ -157,8 +162,8 @@ export type CredentialReads = <T>(read: () => Promise<T>) => Promise<T>;
  */
 const credentialReadsShare = 0.25;
 /**
- * Longer than other queues: a process that has just started has no cached callers, and waiting requests have sent only
- * their headers.
+ * Longer than other queues, because a process that has just started has no cached callers. Waiting requests have sent
+ * only their headers, so they use little memory.
  */
 const credentialReadsQueuedMax = 2000;
 

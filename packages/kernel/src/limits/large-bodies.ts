@@ -11,7 +11,7 @@ const bounds = { runningMax: 1, queuedMax: 64, waitMsMax: 10_000 };
 export const placeBytesMin = 65_536;
 /** A body of 8 MiB uses up to 60 MiB of memory until its response. */
 const placesMax = { process: 4, tenant: 2 };
-/** A request that waits for a slot has sent only its headers. */
+/** Up to 1,000 requests may wait, because each has sent only its headers. */
 const waiting = { queuedMax: 64, waitMsMax: 10_000 };
 const places = {
   tenant: new ConcurrencyLimit('large bodies of the tenant', { runningMax: placesMax.tenant, ...waiting }),
@@ -29,8 +29,9 @@ export async function takePlace(tenant: string): Promise<Turns> {
 }
 
 /**
- * Reads large bodies in steps: 1 MiB can block the event loop for 0.1 s, and 24 of them ran in one iteration. One step
- * runs at a time in this process, for one body per tenant, and then yields the event loop for as long as the step took.
+ * Reads large bodies in steps: parsing 1 MiB can block the event loop for 0.1 s, and 24 such bodies were once parsed in
+ * one iteration. One step runs at a time in this process, for one body per tenant, and then yields the event loop for
+ * as long as the step took.
  */
 class LargeBodies {
   readonly #limit = new ConcurrencyLimit('large bodies of the tenant', bounds);

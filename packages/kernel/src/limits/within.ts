@@ -1,4 +1,6 @@
-/** @throws Error if the work isn't done in time; it continues */
+/**
+ * @throws Error if the work isn't done in time; the work itself continues
+ */
 export async function within<T>(waitMs: number, work: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, refuse) => {

@@ -2,7 +2,9 @@ import type { IncomingMessage, Server } from 'node:http';
 
 const bodyTimers = new WeakMap<IncomingMessage, NodeJS.Timeout>();
 
-/** Node has one timeout for all bodies; this is the shorter timeout of bodies that haven't been granted more time. */
+/**
+ * Node has a single timeout for all bodies. This is the shorter timeout of bodies that haven't been granted more time.
+ */
 export function boundBody(server: Server, req: IncomingMessage, ms: number): void {
   const { headers } = req;
   if (headers['transfer-encoding'] === undefined && (headers['content-length'] ?? '0') === '0') return;

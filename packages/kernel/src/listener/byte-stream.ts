@@ -5,7 +5,7 @@ import { ClientGone, InvalidRequest, Refusal } from '../http/refusal.ts';
 
 /** The timeout for all bytes of a body or a response; other bodies have the listener's timeout. */
 export const streamMsMax = 600_000;
-/** And between two of them. */
+/** The timeout between two consecutive bytes. */
 export const streamSilentMsMax = 30_000;
 
 /** A binary response: a stream whose length is `content-length`. */
@@ -70,7 +70,7 @@ async function inTime<T>(next: Promise<T>, ms: number): Promise<T> {
  * gather before it collects. Without this, 100 MiB increased the memory of a process by up to 83 MiB.
  */
 export function releaseChunk({ buffer, byteLength }: Buffer): void {
-  // A smaller chunk may share its memory with others.
+  // The memory of a smaller chunk isn't released, because the chunk may share it with others.
   if (buffer.byteLength === byteLength && buffer instanceof ArrayBuffer) buffer.transfer(0);
 }
 

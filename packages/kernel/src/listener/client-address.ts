@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP, SocketAddress } from 'node:net';
 import type { Setting } from '../process/config.ts';
 
-/** Networks of addresses; undefined contains none. */
+/** A set of networks. Undefined contains no address. */
 export type Networks = BlockList | undefined;
 
 interface Address {
@@ -59,7 +59,7 @@ function parseList(value: string): readonly unknown[] {
     const parsed: unknown = JSON.parse(value);
     if (Array.isArray(parsed)) return parsed;
   } catch {
-    // The same message as for other JSON.
+    // Rejected below with the same message as JSON that isn't an array.
   }
   throw new Error('must be a JSON array of networks, such as ["10.0.0.0/8"].');
 }
@@ -70,7 +70,7 @@ function addNetwork(found: BlockList, entry: unknown): void {
   const bitsMax = isIP(text) === 6 ? 128 : 32;
   if (address === undefined || Number(bits ?? 0) > bitsMax || text.includes('%'))
     throw new Error('must contain only addresses and networks, such as "10.0.0.0/8" or "::1".');
-  // Clients over IPv4 are compared as such, so a network of mapped addresses would never match.
+  // IPv4 clients are compared as IPv4 addresses, so a network of IPv4-mapped IPv6 addresses would never match.
   if (bitsMax === 128 && address.family === 'ipv4')
     throw new Error('must contain IPv4 networks in IPv4 notation, such as "10.0.0.0/8".');
   if (bits === undefined) found.addAddress(address.text, address.family);

@@ -84,7 +84,7 @@ test('clients that leave before their answer leave nothing behind: no connection
     Array.from({ length: 20 }, () => doors.call('POST', `/api/doors/${id}:open`)),
   );
   assert.ok(answers.every(({ status }) => status === 200));
-  // The last request of a disconnected client may still be between two of its statements.
+  // The last request of a disconnected client may still be between two statements of its transaction.
   for (let attempt = 1; (await openTransactions()) > 0; attempt += 1) {
     assert.ok(attempt < 1200, 'a transaction stays open');
     await sleep(50);

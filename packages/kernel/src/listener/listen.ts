@@ -37,7 +37,7 @@ export async function listenUntilStopped(
       const closed = new Promise<void>((end) => server.close(() => end()));
       service
         .close()
-        // Every response has been sent. Only idle connections remain, which would delay the shutdown.
+        // Every response has been sent. Only idle connections remain; they would delay the shutdown.
         .then(() => server.closeAllConnections())
         .then(() => closed)
         .then(done, refuse);

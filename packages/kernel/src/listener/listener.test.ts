@@ -30,7 +30,7 @@ const service: RunningService = {
   }),
   close: async () => undefined,
 };
-/** Longer than any good request of these tests takes, even on a machine that stalls. */
+/** Longer than any successful request of these tests takes, even on a machine that stalls. */
 const quick = {
   ...listenerBounds,
   headersMsMax: 1000,

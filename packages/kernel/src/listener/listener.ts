@@ -11,26 +11,31 @@ export type Listening = Pick<RunningService, 'handler' | 'upgrade' | 'unreadable
  * connections) slow headers lasted 89 s, and a slow body over 100 s.
  */
 export const listenerBounds = {
-  /** From the start of the connection, or from the first byte of a later request, to the end of the headers. */
+  /**
+   * The timeout from the start of the connection, or from the first byte of a later request, to the end of the headers.
+   */
   headersMsMax: 10_000,
-  /** To the end of the body: 1 MiB at 35 KB a second. */
+  /** The timeout to the end of the body: 1 MiB at 35 KB a second. */
   requestMsMax: 30_000,
   /**
-   * The same for a request whose body is a byte stream, once its caller has been authenticated: 100 MiB at 175 KB a
+   * The timeout to the end of a body that is a byte stream, once its caller has been authenticated: 100 MiB at 175 KB a
    * second.
    */
   streamMsMax: 600_000,
-  /** Between two requests; longer than the 60 s of the usual reverse proxies, which then close first. */
+  /** The timeout between two requests; longer than the 60 s of the usual reverse proxies, which then close first. */
   idleMsMax: 65_000,
-  /** Without a byte in either direction; longer than any response takes (30 s when waiting for events). */
+  /** The timeout without a byte in either direction; longer than any response takes (30 s when waiting for events). */
   silenceMsMax: 120_000,
-  /** With 15,000 of them used by streams, requests can still connect. */
+  /** Leaves room for requests even when streams use 15,000 connections. */
   connectionsMax: 18_000,
-  /** How often the first two are checked. */
+  /** How often the first two timeouts are checked. */
   checkEveryMs: 1000,
 };
 
-/** Idle connections are closed at most this often for new ones: each time all connections are searched. */
+/**
+ * Idle connections are closed to make room for new ones, but at most this often, because each time all connections are
+ * searched.
+ */
 const makeRoomEveryMs = 100;
 
 /** Creates the server of every port that Baton opens, with its limits. */
@@ -48,7 +53,8 @@ export function createListener(service: Listening, bounds = listenerBounds): Ser
   server.timeout = bounds.silenceMsMax;
   server.maxConnections = bounds.connectionsMax;
   server.on('upgrade', (req, socket, head) => {
-    // Node removed its own listener: without one, a client that disconnects would end the process.
+    // Node has removed its own error listener from the socket. Without a listener, a client that disconnects would end
+    // the process.
     socket.on('error', () => socket.destroy());
     if (service.upgrade === undefined) refuseUpgrade(socket, '404 Not Found');
     else isolated(socket, () => service.upgrade?.(req, socket, head));
@@ -67,8 +73,8 @@ export function createListener(service: Listening, bounds = listenerBounds): Ser
 }
 
 /**
- * An error in a service closes only the affected connection: rethrown, it would end the process and all other
- * connections.
+ * An error in a service closes only the affected connection. If it were rethrown, it would end the process and with it
+ * all other connections.
  */
 function isolated(connection: { destroy(): unknown }, serve: () => void): void {
   try {

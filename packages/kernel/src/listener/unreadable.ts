@@ -13,7 +13,7 @@ const messageOf: Readonly<Record<string, string>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'The request did not arrive in time',
 };
 
-/** Independent of the service's own status for invalid input: the request could not be read. */
+/** The same status for every service, whatever it returns for invalid input: this request could not even be read. */
 const status = 400;
 
 /**
@@ -22,7 +22,7 @@ const status = 400;
  */
 export function answerUnreadable(render: RenderError): UnreadableHandler {
   return (error, socket) => {
-    // A partially sent response can't be followed by another one.
+    // A second response can't be sent after part of the first one.
     const { _httpMessage: answering } = socket as Duplex & { _httpMessage?: ServerResponse | null };
     if (!socket.writable || error.code === 'ECONNRESET' || answering?.headersSent === true) {
       socket.destroy();

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createListener, openPort } from './listener.ts';
 
-/** The response of the port to GET on one path. */
+/** The port's response to a GET request for one path. */
 export interface WatchAnswer {
   readonly status: number;
   readonly contentType: string;
@@ -22,9 +22,9 @@ export interface WatchPort {
 }
 
 /**
- * Opens a port for operators only (metrics, health), so that no public route reaches it. It serves GET and HEAD only;
- * any other path returns 404, and a failure returns 500. @throws Error with one sentence that contains the setting if
- * the port can't be opened
+ * Opens a port for operators only (metrics, health), so that no public route leads to them. It serves GET and HEAD
+ * only; any other path returns 404, and a failure returns 500. @throws Error with one sentence that names the setting
+ * if the port can't be opened
  */
 export async function openWatchPort(
   answers: WatchAnswers,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type JsonSchema, readReferredName } from './schemas.ts';
 
-/** The position of a value: the name of its field, the object of the field, and the enclosing components. */
+/** The position of a value: the name of its field, the object that contains the field, and the enclosing components. */
 interface Place {
   readonly field: string;
   readonly owner: string;
@@ -54,7 +54,7 @@ export function exampleOf(schema: JsonSchema, components: Readonly<Record<string
   return valueOf(schema, { field: '', owner: '', inside: [], components });
 }
 
-/** Undefined at the end of a recursive schema: the field is omitted, or the list is empty. */
+/** Undefined where a recursive schema would repeat: the field is then omitted, or the list is empty. */
 function valueOf(form: JsonSchema, place: Place): unknown {
   const [given] = (form['examples'] as unknown[] | undefined) ?? [];
   if (given !== undefined) return given;
@@ -142,7 +142,7 @@ function firstOf(table: readonly (readonly [RegExp, string])[], field: string): 
   return table.find(([expression]) => expression.test(field))?.[1];
 }
 
-/** The same for `id` of a Task and for `taskId` elsewhere, so that the examples fit together. */
+/** The same UUID for `id` of a Task and for `taskId` elsewhere, so that the examples fit together. */
 function uuidOf(name: string): string {
   const noun = name.replace(/_?id$/i, '').replaceAll('_', '').toLowerCase();
   const digits = createHash('sha256').update(noun).digest('hex').slice(0, 12);

@@ -21,8 +21,7 @@ export interface ApiDescription extends RefusalRules {
   readonly description: string;
   readonly basePath: string;
   readonly securitySchemes: Readonly<Record<string, object>>;
-  /** The scheme that an endpoint requires; undefined for none. */
-  /** Each of these suffices; none if the endpoint needs no credential. */
+  /** The schemes of which an endpoint requires one; empty if it needs no credential. */
   securityOf(endpoint: Operation): readonly string[];
 }
 

@@ -83,7 +83,7 @@ function answersAt(rules: RefusalRules, endpoint: Operation, schemas: SchemaComp
   );
   const places = Object.keys(rules.errors);
   return [...Map.groupBy(refused, ({ status }) => status)].map(([status, unordered]) => {
-    // In the order of the table, so that two operations with the same codes have the same response.
+    // Sorted in the order of the table, so that two operations with the same codes have the same response.
     const group = unordered.toSorted((left, right) => places.indexOf(left.code) - places.indexOf(right.code));
     const codes = group.map(({ code }) => code);
     const content = group.map(({ mediaType, error }) => [

@@ -73,7 +73,7 @@ export class SchemaComponents {
     this.#found[direction].set(name, schema);
   }
 
-  /** The schemas whose two descriptions differ, and those that refer to one of them. */
+  /** The schemas whose input and output differ, and those that refer to such a schema. */
   #namesOfTwoForms(): ReadonlySet<string> {
     const { input, output } = this.#found;
     const shared = [...input.keys()].filter((name) => output.has(name));

@@ -1,12 +1,12 @@
 /**
- * JSON in which one list may be long: the list is read item by item, so that neither its text nor its items are in
+ * JSON in which one list may be long: the list is read item by item, so that the whole text and all items are never in
  * memory at once.
  */
 
 export interface JsonListBounds {
   /** Of one item. */
   readonly itemCharactersMax: number;
-  /** The limit for everything around the list. */
+  /** The maximum length of everything around the list. */
   readonly restCharactersMax: number;
 }
 
@@ -41,7 +41,7 @@ export async function readJsonList(
 class ListReader {
   readonly #bounds: JsonListBounds;
   readonly #take: (item: unknown) => void;
-  /** The text before the list. Inside a string, a quote is escaped, so this never matches there. */
+  /** The text before the list. It never matches inside a string, because quotes are escaped there. */
   readonly #before: RegExp;
   #rest = '';
   #item = '';

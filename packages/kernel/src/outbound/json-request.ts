@@ -1,6 +1,6 @@
-/** Requests to services whose addresses come from the operator's own settings: these are trusted. */
+/** Requests to services whose addresses come from the operator's own settings, and are therefore trusted. */
 
-/** The response is late, missing or unreadable. The message contains no header and no body. */
+/** The response was late, missing or unreadable. The message contains no header and no body. */
 export class RequestFailed extends Error {
   override readonly name = 'RequestFailed';
   /** Whether the request timed out: it may have been executed anyway. */
@@ -48,7 +48,7 @@ export async function requestJson(url: string, request: JsonRequest): Promise<Js
 }
 
 /**
- * The same for a response that is too long for memory: it is read in chunks.
+ * Like `requestJson`, but for a response that is too long for memory: it is read in chunks.
  * @param read receives the chunks as they arrive, at most `answerBytesMax` in total; the unread rest is cancelled
  * @throws RequestFailed, and errors of `read`
  */

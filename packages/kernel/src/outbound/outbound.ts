@@ -5,7 +5,7 @@ import { isIP, type LookupFunction } from 'node:net';
 import { isPublicAddress } from './public-addresses.ts';
 
 /**
- * Requests to addresses that came through the API: issuers, key documents, upstream bases, token endpoints of
+ * Requests to addresses that were set through the API: issuers, key documents, upstream bases, token endpoints of
  * providers.
  */
 
@@ -54,7 +54,7 @@ export interface OutboundRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** The body of the response isn't read, whatever it is. */
+  /** The body of the response isn't read, whatever it contains. */
   readonly ignoresBody?: boolean;
 }
 
@@ -99,7 +99,7 @@ export class OutboundClient {
   }
 
   /**
-   * Sends a request under the same rules. Any status is returned; redirects are not followed.
+   * Sends a request under the rules of `readJson`. Any status is returned; redirects are not followed.
    * @throws OutboundError
    */
   async send(address: string, request: OutboundRequest, signal: AbortSignal): Promise<OutboundAnswer> {
@@ -120,7 +120,7 @@ export class OutboundClient {
     const targets = await untilAborted(this.#targetsOf(url, isAllowed), signal, url.host);
     const options: RequestOptions = {
       method: request.method,
-      // No shared connection, because it could go to an address that was checked for another request.
+      // Connections aren't shared, because a shared one could go to an address that was checked for another request.
       agent: false,
       lookup: answerWith(targets),
       signal,
@@ -163,7 +163,8 @@ export class OutboundClient {
   async #targetsOf(url: URL, isAllowed: boolean): Promise<readonly ResolvedAddress[]> {
     const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
     const targets = isIP(host) === 0 ? await this.#lookUp(host) : [{ address: host, family: isIP(host) }];
-    // One private address among public ones is refused too: the system chooses which of them is used.
+    // If a name also has a private address, it is refused even if its other addresses are public: the system chooses
+    // which of them is used.
     if (!isAllowed && !targets.every((target) => isPublicAddress(target.address)))
       throw new OutboundError('not_public', url.host);
     return targets;

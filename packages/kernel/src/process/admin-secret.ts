@@ -10,9 +10,9 @@ loopback.addSubnet('127.0.0.0', 8, 'ipv4');
 loopback.addAddress('::1', 'ipv6');
 
 /**
- * The warning for an admin secret that can be guessed from other machines.
- * @param setting the name of the secret; @param host the address that the service listens on @returns undefined for a
- * long enough secret, without a secret, and if only this machine can connect
+ * The warning for an admin secret that somebody on another machine could guess.
+ * @param setting the name of the secret; @param host the address that the service listens on @returns undefined if the
+ * secret is long enough or absent, or if only this machine can connect
  */
 export function shortSecretWarning(setting: string, secret: string, host: string): string | undefined {
   if (secret === '' || secret.length >= adminSecretCharactersMin || isLoopback(host)) return undefined;

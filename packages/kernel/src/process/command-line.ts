@@ -81,7 +81,7 @@ export async function migrateDatabase(name: string, url: string, directory: stri
   process.stdout.write(`The database of ${name} is at revision ${head}: ${done}.\n`);
 }
 
-/** Runs the migrations, rolls them back and prints the changes that `migrateDatabase` would make. */
+/** Runs the migrations and rolls them back, then prints the changes that `migrateDatabase` would make. */
 export async function rehearseMigration(name: string, url: string, directory: string): Promise<void> {
   const { pending, head } = await rehearseMigrations(url, directory);
   const due = pending.length === 0 ? 'nothing to do' : `would apply ${pending.join(', ')}`;

@@ -3,7 +3,7 @@ export interface Setting<T> {
   readonly default: T;
   readonly unit?: string;
   readonly doc: string;
-  /** Never printed, not even in an error. */
+  /** The value is never printed, not even in an error. */
   readonly secret?: boolean;
   /** Other names under which the value is accepted. */
   readonly aliases?: readonly string[];
@@ -17,7 +17,7 @@ export type SettingValues<Table extends SettingTable> = {
   readonly [Name in keyof Table]: Table[Name] extends Setting<infer T> ? T : never;
 };
 
-/** A setting has a value that can't be used; the message is one sentence without the value. */
+/** A setting has a value that can't be used. The message is one sentence and doesn't contain the value. */
 export class SettingError extends Error {
   constructor(name: string, message: string) {
     super(`${name} ${message}`);

@@ -13,8 +13,8 @@ interface BodyBounds {
 }
 
 /**
- * Values and levels of one message: the arguments of a tool have 1,000 at most. Validating 150,000 in 1.7 MB took 480
- * ms.
+ * The limits for the values and levels of one message. The arguments of a tool have at most 1,000 values. Validating
+ * 150,000 values in 1.7 MB took 480 ms.
  */
 const valuesMax = 4_000;
 const levelsMax = 64;
@@ -44,7 +44,7 @@ export class Bodies {
     let bytes = 0;
     const chunks: Buffer[] = [];
     done.addEventListener('abort', () => this.#count(principalId, -bytes), { once: true });
-    // A rejected request still gets a response, so it remains open.
+    // A rejected request still gets a response, so the connection must stay open.
     for await (const chunk of req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       bytes += chunk.length;
       const refusal = this.#refusalOf(this.#count(principalId, chunk.length), bytes);
@@ -71,8 +71,8 @@ export class Bodies {
 }
 
 /**
- * One JSON-RPC message. A batch (only in protocol version 2025-03-26) is refused: the limits would count one request,
- * and Baton a hundred. Its values are counted before it is parsed.
+ * One JSON-RPC message. A batch (only in protocol version 2025-03-26) is refused, because the limits would count it as
+ * one request although it can contain a hundred calls to Baton. The message's values are counted before it is parsed.
  */
 export function messageIn(body: Buffer): Record<string, unknown> | 'not_a_message' {
   if (!isSmall(body)) return 'not_a_message';

@@ -22,7 +22,7 @@ export const clientBounds = {
   /** The maximum total size, in bytes, of one principal's bodies in memory, and of all bodies together. */
   principalBytesMax: 2 * messageBytesMax,
   bytesMax: 128 * messageBytesMax,
-  /** A client without requests is removed after this time, and a lease that no call refers to is released. */
+  /** After this time, a client without requests is removed, and a lease that no call has referred to is released. */
   idleMs: 600_000,
   /** How long a token's permissions are cached. */
   believedMs: 60_000,
@@ -58,7 +58,7 @@ export type Refusal = 'invalid_token' | 'busy' | 'full' | 'unavailable';
 export interface ServedClient {
   readonly principalId: string;
   kind: string;
-  /** Of an access token: the grant or token that it was issued for. */
+  /** For an access token: the grant or token for which it was issued. */
   readonly credentialId: string | undefined;
   /** The wall-clock time at which an access token expires; infinite for other tokens. */
   expiresAtMs: number;
@@ -72,7 +72,7 @@ export interface ServedClient {
   checkedAtMs: number;
   usedAtMs: number;
   requests: number;
-  /** Replaces an access token by a newer one of the same credential. */
+  /** Replaces an access token with a newer one of the same credential. */
   renew(token: string): void;
   /** Reads the token's permissions from Baton. The exchange fails for a revoked token. */
   check(isAnew: boolean): Promise<Pick<ServedClient, 'principalId' | 'kind' | 'permissions'>>;
@@ -116,7 +116,7 @@ export class ServedClients {
     if (known !== undefined) return this.#believed(key, known);
     const before = this.#opening.get(key);
     if (before !== undefined) return before;
-    // Checking a token costs a call, even if it is invalid.
+    // Each check of a token, valid or not, costs a call to Baton, so the checks of an address are limited.
     const openings = this.#openingsOf.get(address) ?? 0;
     if (openings >= this.#bounds.openingsOfAddressMax) return 'full';
     this.#openingsOf.set(address, openings + 1);
@@ -188,8 +188,8 @@ export class ServedClients {
   }
 
   /**
-   * A client that signs in by browser gets another access token every few minutes. The one that is served keeps its
-   * leases.
+   * A client that signs in through the browser gets another access token every few minutes. A client that is already
+   * being served keeps its leases.
    * @param found confirms the token, so its claims can be read
    */
   #renew(
@@ -287,7 +287,9 @@ export class ServedClients {
     return client;
   }
 
-  /** Whether one more client of this principal may be served: idle ones without leases are removed for it. */
+  /**
+   * Whether there is room for one more client of this principal. If necessary, idle clients without leases are removed.
+   */
   async #makeRoom(principalId: string): Promise<boolean> {
     const { clientsMax, clientsOfPrincipalMax } = this.#bounds;
     const own = [...this.#clients].filter(([, client]) => client.principalId === principalId);
@@ -322,11 +324,12 @@ export class ServedClients {
       client.isExtended = true;
       await workplace.setLeaseSeconds(Math.max(leaseSeconds, Math.ceil(leftMs / 1000)));
     }
-    // A client that listens is active, and keeps its leases.
+    // A client that listens counts as active and keeps its leases.
     if (journal.isListening) workplace.touch();
     else await workplace.releaseIdle(idleMs);
     if (client.requests > 0 || workplace.size > 0) {
-      // It may hold leases or listen for a long time without a request that would reveal a revoked token.
+      // The client may hold leases or listen for a long time without a request that would reveal that its token was
+      // revoked.
       if (performance.now() >= client.believedUntilMs) await this.#checked(key, client);
     } else if (client.usedAtMs < performance.now() - idleMs) await this.#forget(key);
   }
@@ -350,7 +353,7 @@ interface TokenClaims {
   readonly expiresAtMs: number;
 }
 
-/** Read before the token is confirmed, and used only afterwards. */
+/** Reads the id before the token is confirmed; it is used only afterwards. */
 function claimsIn(token: string): TokenClaims | undefined {
   try {
     const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());

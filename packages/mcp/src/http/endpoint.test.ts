@@ -68,7 +68,7 @@ async function endpointWith(
 
 const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
 
-/** Sends a request without a client. */
+/** Sends a raw request, without an MCP client. */
 const send = (
   url: string,
   token: string | undefined,
@@ -111,7 +111,7 @@ async function until(what: string, isSo: () => Promise<boolean>): Promise<void> 
   }
 }
 
-// Each has its own agent and tasks, so they run in parallel: most of the time they wait.
+// Each test has its own agent and tasks. They run in parallel, because most of the time they wait.
 describe('the endpoint', { concurrency: 4 }, () => {
   for (const era of ['2025', '2026'] as const)
     test(`a client of ${era} takes a task and finishes it, over several requests`, async () => {
@@ -189,7 +189,7 @@ describe('the endpoint', { concurrency: 4 }, () => {
     assert.equal(await statusWith({ host: 'evil.example', accept }), 421);
     assert.equal(await statusWith({ host: own, accept, origin: 'https://evil.example' }), 403);
     assert.equal(await statusWith({ host: own, accept, origin: 'null' }), 403);
-    // A name of the attacker that resolves to this machine (DNS rebinding), with its port, and in the metadata.
+    // An attacker's host name that resolves to this machine (DNS rebinding), with the port, also for the metadata.
     assert.equal(await statusWith({ host: `evil.example:${new URL(baton.url).port}`, accept }), 421);
     const metadata = '/.well-known/oauth-protected-resource/mcp';
     assert.equal(await statusWith({ host: 'evil.example' }, metadata), 421);
@@ -266,14 +266,14 @@ describe('the endpoint', { concurrency: 4 }, () => {
       const seen = new Set<string>();
       await until(`${count} renewals`, async () => {
         const { heartbeatAt, expiresAt } = (await session()) ?? assert.fail('the session has ended');
-        // Three renewals fit into the lease, so one that is missing doesn't count as silence.
+        // The lease is at least three renewal intervals long, so a single missed renewal doesn't end the session.
         assert.ok(Date.parse(expiresAt) - Date.parse(heartbeatAt) >= 9_000);
         return seen.add(heartbeatAt).size > count;
       });
     };
     await renewals(1);
     await mcp.call('work_done', { lease, summary: 'done' });
-    // It holds nothing now.
+    // The client no longer holds a lease, but its session is still renewed.
     await renewals(1);
   });
 
@@ -378,7 +378,7 @@ describe('the endpoint', { concurrency: 4 }, () => {
     await sleep(1_000);
     assert.equal((await claimOf(task.id))?.status, 'active');
     await baton.admin.identity.platformAccessTokens.revokeOwn({ token: one.token });
-    // Coordination also rejects the access token for the release, so the lease expires.
+    // The release fails too, because coordination rejects the revoked access token, so the lease ends by expiring.
     await until('lost', async () => (await claimOf(task.id))?.status !== 'active');
   });
 
@@ -418,7 +418,7 @@ describe('the endpoint', { concurrency: 4 }, () => {
     leaseIn(await mcp.call('work_next', { assignedToMe: true }));
     stopping.process.child.kill('SIGTERM');
     await stopping.process.ended;
-    // It could be released only while the services still responded.
+    // The lease can only have been released while the services still responded.
     const again = await startRunningBaton({ BATON_HOME: stopping.home, ...stopping.databaseSettings });
     const { items } = await again.admin.claims.list({ taskId: id });
     await again.stop();

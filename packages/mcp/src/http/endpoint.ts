@@ -16,7 +16,7 @@ export interface McpEndpointOptions {
   readonly localUrl: string;
   /** Sends the calls of a client, so that identity's limits count that client; fetch by default. */
   readonly transport?: (req: IncomingMessage) => Transport;
-  /** The key of a client's limits before its token is known: its address, or its network. */
+  /** The key under which a client's requests are counted before its token is known: its address, or its network. */
   readonly countedAs: (req: IncomingMessage) => string;
   /** The public address; by default the Host header, which the port has validated. */
   readonly publicUrl: string | undefined;
@@ -28,7 +28,7 @@ export interface McpEndpointOptions {
 /** `/mcp` and its metadata. The owner of the port validates Host and Origin first. */
 export interface McpEndpoint {
   handler(req: IncomingMessage, res: ServerResponse): void;
-  /** Releases every lease, and serves no more requests. */
+  /** Releases every lease and stops serving requests. */
   close(): Promise<void>;
 }
 
@@ -158,7 +158,7 @@ function headersOf({ headers }: IncomingMessage): Headers {
 async function send(res: ServerResponse, response: Response): Promise<void> {
   res.writeHead(response.status, Object.fromEntries(response.headers));
   if (response.body === null) res.end();
-  // A client that disconnects ends the stream early; the error is irrelevant.
+  // A client that disconnects ends the stream early, and the resulting error is irrelevant.
   else
     await pipeline(Readable.fromWeb(response.body as NodeReadableStream<Uint8Array>), res).catch(
       () => undefined,

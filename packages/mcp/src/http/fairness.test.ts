@@ -23,7 +23,7 @@ const message = (method: string, params: unknown = {}) =>
 const call = (name: string, args: unknown) => message('tools/call', { name, arguments: args });
 const many = Object.fromEntries(Array.from({ length: 150_000 }, (_, index) => [`k${index}`, 1]));
 
-/** One caller's requests; `token` 'wrong' means a different invalid token in each request. */
+/** One caller's requests; with the `token` 'wrong', each request has a different invalid token. */
 const floods: Record<string, Omit<Flood, 'url' | 'token' | 'answersMin'> & { readonly token?: 'wrong' }> = {
   'calls of tools': { body: call('task_search', {}), connections: 64 },
   'lists of tools': { body: message('tools/list'), connections: 64 },
@@ -44,7 +44,7 @@ const floods: Record<string, Omit<Flood, 'url' | 'token' | 'answersMin'> & { rea
   },
 };
 
-/** The milliseconds of calls of another caller, one after another. */
+/** The durations of another caller's calls in milliseconds; the calls are sent one after another. */
 async function latencies(durationMs: number): Promise<number[]> {
   const taken: number[] = [];
   const headers = {
@@ -64,7 +64,7 @@ async function latencies(durationMs: number): Promise<number[]> {
 
 const middle = (sorted: number[]) => sorted[Math.floor(sorted.length / 2)] as number;
 
-/** Every kind of flood in the long test; in `npm test` one with a valid token and one with invalid tokens. */
+/** The long test runs every kind of flood; `npm test` runs one with a valid token and one with invalid tokens. */
 const sent = Object.entries(floods).filter(
   ([name]) => isLongProof || ['calls of tools', 'wrong tokens'].includes(name),
 );

@@ -62,8 +62,8 @@ function answerPage(res: ServerResponse, headers: Record<string, string>): void 
 }
 
 /**
- * Keeps a connection open if the rest of its request is small enough to be discarded. If 1,000 rejected clients
- * reconnect, they fill the queue of new connections, where others wait 6 s.
+ * Keeps the connection open if the rest of the request is small enough to be discarded. When 1,000 rejected clients had
+ * to reconnect, they filled the queue of new connections, and other clients waited 6 s.
  */
 function kept({ headers }: IncomingMessage): { connection?: 'close' } {
   return Number(headers['content-length'] ?? Infinity) <= clientBounds.bodyBytesMax

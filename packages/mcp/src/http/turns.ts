@@ -1,14 +1,14 @@
 /**
  * Schedules callers one at a time: one per iteration of the event loop, round robin by party. All of Baton runs in this
- * process, so a burst of work would block every caller until its end: 64 requests for the list of tools by one token
- * delayed others by 4 s, and by 20 ms with this schedule.
+ * process, so a burst of work would block every caller until its end. 64 requests for the list of tools with one token
+ * delayed other callers by 4 s, with this schedule by 20 ms.
  */
 export class Turns {
-  /** In the order in which they will run. */
+  /** The parties' queued callbacks, in the order in which the parties take turns. */
   readonly #waiting = new Map<string, (() => void)[]>();
   #isScheduled = false;
 
-  /** Resolves when it is the party's turn. A turn lasts until the next await of a network or timer. */
+  /** Resolves when it is the party's turn. A turn lasts until the work next awaits the network or a timer. */
   take(party: string): Promise<void> {
     return new Promise((resolve) => {
       const queue = this.#waiting.get(party);
@@ -31,7 +31,7 @@ export class Turns {
     const [party, queue] = first;
     queue.shift()?.();
     this.#waiting.delete(party);
-    // Moves it to the end, after the others.
+    // Moves the party to the end of the queue.
     if (queue.length > 0) this.#waiting.set(party, queue);
     if (this.#waiting.size > 0) this.#schedule();
   }

@@ -47,7 +47,7 @@ export function batonInMemory(
   return { baton, calls, count };
 }
 
-/** An error response of Baton. */
+/** An error response from Baton. */
 export function refusalInMemory(status: number, code: string): Response {
   return Response.json({ error: { code, message: `it is ${code}` } }, { status });
 }

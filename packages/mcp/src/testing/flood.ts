@@ -5,11 +5,11 @@ import { parentPort, workerData } from 'node:worker_threads';
 
 export interface Flood {
   readonly url: string;
-  /** Without one, each request has a different invalid token. */
+  /** The token of every request; if absent, each request has a different invalid token. */
   readonly token?: string;
   readonly body: string;
   readonly connections: number;
-  /** After more responses than this it sends its first message. Its last message counts the responses by status. */
+  /** After this many responses the thread sends its first message. Its last message counts the responses by status. */
   readonly answersMin: number;
 }
 

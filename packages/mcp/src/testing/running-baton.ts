@@ -46,7 +46,7 @@ function withConnections(running: Running): RunningBaton {
     async connect(token, args = [], era = '2025') {
       const transport = new StdioClientTransport({
         command: process.execPath,
-        // Without the wrapper `baton`, so that signals reach the server itself.
+        // Started without the wrapper `baton`, so that signals reach the server itself.
         args: ['--import', fastStart, mainFile, ...args],
         env: { PATH: process.env.PATH ?? '', BATON_URL: running.url, BATON_TOKEN: token },
         stderr: 'inherit',
@@ -69,7 +69,7 @@ export function clientOfEra(era: Era): Client {
   return new Client({ name: 'tests', version: '1' }, { versionNegotiation: { mode } });
 }
 
-/** The calls of tests, over any transport. */
+/** The calls that tests make, over any transport. */
 export function connectionOf(client: Client): Omit<McpConnection, 'pid'> {
   const answer = async (name: string, args: Record<string, unknown> = {}) => {
     const { content, isError } = await client.callTool({ name, arguments: args });

@@ -46,7 +46,7 @@ export async function decidersText(baton: BatonClient, ref: string, signal: Abor
   return choiceText(await baton.tasks.listDeciders(ref, { signal }));
 }
 
-/** If more could decide than are listed, the service makes the check. */
+/** Whether a person may decide. If the list is incomplete, the service makes the check. */
 function mayDecide(personId: string, { people, hasMore }: EligibleDeciders): boolean {
   return hasMore || people.some(({ id }) => id === personId.toLowerCase());
 }
@@ -68,7 +68,7 @@ async function roleIdOf(
   );
 }
 
-/** A role that isn't in the list; the service checks who holds it. */
+/** The role isn't in the list, so the service checks who holds it. */
 async function findRole(
   baton: BatonClient,
   wanted: string,
@@ -83,7 +83,7 @@ async function findRole(
       if (searched >= rolesSearchedMax) break;
     }
   } catch (error) {
-    // If it may not list roles, it can name one by its id.
+    // A principal that may not list roles can still name one by its id.
     if (!(error instanceof BatonError) || error.status !== 403) throw error;
   }
   return undefined;

@@ -5,14 +5,14 @@ import { lines } from '../tool.ts';
 const shownMax = 20;
 const pageMax = 200;
 /**
- * The list begins with the oldest: if there are more comments than this, the newest are not read, which the result
- * states.
+ * The comments are read from the oldest on. If there are more than this, the newest are not read; the result states
+ * this.
  */
 const commentsReadMax = 2_000;
 
 /**
- * Returns the newest comments of a task, newest first; undefined without comments. Of more than 2,000 comments, it
- * returns the last among the first 2,000.
+ * Returns the newest comments of a task, newest first; undefined without comments. If there are more than 2,000
+ * comments, only the first 2,000 are read, and the last of these are returned.
  * @throws BatonError; the signal's reason
  */
 export async function commentsText(

@@ -11,7 +11,7 @@ export async function formText(
   { id, publicId, origin }: Task,
   signal: AbortSignal,
 ): Promise<string | undefined> {
-  // Any author can write such an origin; only the form proves it.
+  // Anybody who creates a task can set such an origin; only the form proves that a process created the task.
   if (origin?.kind !== 'process') return undefined;
   const { process, form, context, values } = await baton.tasks.getForm(id, { signal });
   if (process === null || form === null) return undefined;
@@ -53,8 +53,8 @@ export async function withForm(
 }
 
 /**
- * Writes answers into the custom fields of a task that is held, and keeps its other fields. @throws BatonError,
- * LeaseLostError
+ * Writes answers into the custom fields of a task that this client holds, and keeps the other fields. @throws
+ * BatonError, LeaseLostError
  */
 export async function writeAnswers(
   baton: BatonClient,

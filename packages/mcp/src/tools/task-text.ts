@@ -4,8 +4,8 @@ import { documentFromOthers } from '../others-text.ts';
 const descriptionCharactersShown = 12_000;
 
 /**
- * Returns the details of a task for an agent, in an envelope; and of a long description only the part that begins at
- * `from`.
+ * Returns the details of a task for an agent, in an envelope. Of a long description, it contains only the part that
+ * begins at `from`.
  */
 export function taskText(task: Task, from = 0): string {
   const { publicId, title, status, systemStatusCategory, priority, typeKey, dueDate, availableAt } = task;

@@ -41,8 +41,8 @@ export const blocked = tool({
         baton.tasks.createRelation(publicId, { type: 'depends_on', toTask: waitsFor }, { signal }),
       );
     const helper = personId ?? ownerId;
-    // Not a comment of the run: a run without the grant tasks.write may not comment, and its task must still be
-    // released.
+    // Not written as a comment of the run, because a run without the grant tasks.write may not comment, and its task
+    // must still be released.
     const body = commentBody(reason, helper && (await nameOf(baton, lease.task.id, helper, signal)));
     await lease.comment({ body, runId: null }, { signal });
     const status = needsPerson ? await moveToBlocked(baton, lease, signal) : undefined;
@@ -62,7 +62,7 @@ function commentBody(reason: string, helper: string | null): string {
   return helper === null ? `Blocked: ${reason}` : `Blocked: ${reason}\n\nRequested help: ${helper}`;
 }
 
-/** Returns the display name of a person, or the id if that can't be read. */
+/** Returns the display name of a person, or the id if the name can't be read. */
 async function nameOf(baton: BatonClient, taskId: string, id: string, signal: AbortSignal): Promise<string> {
   try {
     const { people } = await baton.tasks.listDeciders(taskId, { signal });
@@ -100,7 +100,7 @@ async function moveToBlocked(
   return target.status;
 }
 
-/** Returns the current task; undefined if it can no longer be read. It was released nevertheless. */
+/** Returns the current task; undefined if it can no longer be read, although it was released. */
 async function findTask(baton: BatonClient, id: string, signal: AbortSignal): Promise<Task | undefined> {
   try {
     return await baton.tasks.get(id, { signal });

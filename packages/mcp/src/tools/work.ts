@@ -114,8 +114,8 @@ interface Briefing {
 }
 
 /**
- * Releases the task if the agent gets no response: it wouldn't have the lease, and the task would not be done. @throws
- * the reason
+ * Releases the task if its context can't be returned: the agent wouldn't know the lease, and nobody would do the task.
+ * @throws the reason
  */
 async function briefingOf(lease: Lease, baton: BatonClient, signal: AbortSignal): Promise<Briefing> {
   try {

@@ -60,7 +60,7 @@ async function* largeFiles(): AsyncGenerator<ArchiveFile> {
 
 /** Writes a backup whose data directory has these entries, optionally with a changed manifest. */
 async function write(entries: readonly Buffer[], change: Partial<Manifest> = {}): Promise<void> {
-  // In chunks of an odd length, as from a connection.
+  // Passed in chunks of an odd length, as they would arrive from a connection.
   const data = Buffer.concat([...entries, end]);
   const pieces = Array.from({ length: Math.ceil(data.length / 700) }, (_, n) =>
     data.subarray(n * 700, (n + 1) * 700),

@@ -17,7 +17,7 @@ export interface Manifest {
   readonly createdAt: string;
   /** The data version of Baton's folder. */
   readonly dataVersion: number;
-  /** PostgreSQL's major version, and the machine's architecture: a physical copy runs only on the same ones. */
+  /** PostgreSQL's major version, and the machine's architecture: a physical copy runs only if both are the same. */
   readonly postgres: number;
   readonly platform: string;
 }
@@ -40,7 +40,7 @@ const blockBytes = 512;
 const manifestBytesMax = 4096;
 /** The end of every tar archive: two empty blocks. */
 const endBytes = 2 * blockBytes;
-/** The size of the entry with the checksum (header and content) and of the end. */
+/** The size of the checksum entry (header and content) and the end of the archive. */
 const checksumBytes = 2 * blockBytes + endBytes;
 
 /**
@@ -222,7 +222,7 @@ function manifestIn(head: Buffer, path: string): Manifest {
   return manifest;
 }
 
-/** Validates the values that are compared and printed on the terminal. */
+/** Validates the values that are compared or printed on the terminal. */
 function isComplete({ createdAt, dataVersion, postgres, platform }: Manifest): boolean {
   const areNumbers = Number.isSafeInteger(dataVersion) && Number.isSafeInteger(postgres);
   return areNumbers && isoTime.test(createdAt) && /^\w{1,20}-\w{1,20}$/.test(platform);
@@ -247,7 +247,7 @@ const foreign = (path: string) => new StartError(`${path} is not a backup writte
 const damaged = (path: string, cause?: unknown) =>
   new StartError(`${path} is damaged or incomplete. Use another backup.`, { cause });
 
-/** Withholds the last bytes of a stream, which have a different meaning than the bytes before them. */
+/** Holds back the last bytes of a stream, because they mean something else than the bytes before them. */
 class Tail {
   readonly #bytesMax: number;
   bytes: Buffer = Buffer.alloc(0);
@@ -256,7 +256,9 @@ class Tail {
     this.#bytesMax = bytesMax;
   }
 
-  /** @returns the bytes that can't be among the last ones */
+  /**
+   * @returns the bytes that are certainly not among the last ones
+   */
   add(chunk: Buffer): Buffer {
     const all = Buffer.concat([this.bytes, chunk]);
     const cut = Math.max(0, all.length - this.#bytesMax);

@@ -59,7 +59,7 @@ class ClusterCopy implements pg.Submittable {
       read: () => this.#wire?.stream.resume(),
       destroy: (error, done) => {
         clearTimeout(this.#silence);
-        // A reader that stops early must not leave the server sending.
+        // When the reader stops early, the server must stop sending too.
         this.#wire?.stream.destroy();
         done(error);
       },
@@ -89,7 +89,8 @@ class ClusterCopy implements pg.Submittable {
     this.stream.push(null);
   }
 
-  // The rows before and after the copy contain its start and end in the log, which the archive contains too.
+  // These messages are ignored: they contain the positions in the log where the copy starts and ends, which are in the
+  // archive too.
   handleRowDescription(): void {}
   handleDataRow(): void {}
   handleCommandComplete(): void {}

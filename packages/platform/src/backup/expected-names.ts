@@ -41,8 +41,8 @@ const expectedFiles = pattern([
 const expectedFolders = pattern(Object.keys(folders));
 
 /**
- * Files that Baton replaces with its own, that an earlier restore or a crash left, or that were incomplete at the time
- * of the copy.
+ * Files that are not restored: Baton replaces them with its own, or an earlier restore or a crash left them, or they
+ * were incomplete at the time of the copy.
  */
 const leftOut = pattern([
   ...configurationFiles.map((name) => name.replaceAll('.', String.raw`\.`)),

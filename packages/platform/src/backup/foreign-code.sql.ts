@@ -13,15 +13,15 @@ const sqlId = 14;
 
 /** pg_default and pg_global. */
 const ownTablespaces: readonly number[] = [1663, 1664];
-/** initdb grants the roles that read settings and statistics to pg_monitor, and no others. */
+/** initdb grants these roles, which read settings and statistics, to pg_monitor; it grants no other roles. */
 const monitorId = 3373;
 const grantedToMonitor: readonly number[] = [3374, 3375, 3377];
 /** Settings of a role or database that neither name code nor affect its lookup. */
 const harmlessSetting = /^(log_\w+|\w+_timeout|work_mem|maintenance_work_mem|temp_buffers)=/;
 
 /**
- * Catalogs in which Baton has no rows. PostgreSQL runs such code automatically, for example the comparison
- * of an operator class when autovacuum analyses a table.
+ * Catalogs in which Baton has no rows. PostgreSQL runs the code that they refer to automatically, for example the
+ * comparison function of an operator class when autovacuum analyses a table.
  */
 const catalogsWithoutOwnRows: Readonly<Record<string, string>> = {
   pg_am: 'an access method',
@@ -77,7 +77,8 @@ async function findInCluster(read: Read): Promise<string | undefined> {
   const grants = await read<{ roleid: number; member: number }>(
     'select roleid, member from pg_catalog.pg_auth_members',
   );
-  // The cluster's own roles have only the rights that are granted here.
+  // The cluster's own roles must have only the rights that are granted to them directly: none may be a member of a
+  // predefined role.
   const grant = grants.find(
     ({ roleid, member }) =>
       roleid < firstOwnId && !(member === monitorId && grantedToMonitor.includes(roleid)),
@@ -97,7 +98,7 @@ async function findInCluster(read: Read): Promise<string | undefined> {
   const space = spaces.find(({ oid }) => !ownTablespaces.includes(oid));
   if (space !== undefined) return `the tablespace ${space.spcname}`;
 
-  // Its worker connects to another server, and can run triggers as its owner.
+  // The worker of a subscription connects to another server, and can run triggers as the subscription's owner.
   const [subscription] = await read<{ subname: string }>('select subname from pg_catalog.pg_subscription');
   return subscription && `the subscription ${subscription.subname}`;
 }
@@ -137,7 +138,7 @@ async function findFunction(read: Read): Promise<string | undefined> {
   const languages = await read<{ oid: number; lanname: string; lanpltrusted: boolean }>(
     'select oid, lanname, lanpltrusted from pg_catalog.pg_language',
   );
-  // By id if it is fixed, because a language can be renamed.
+  // By id if the id is fixed, because a language can be renamed.
   const trusted = languages
     .filter(({ oid, lanname }) => oid === sqlId || (oid > sqlId && lanname === 'plpgsql'))
     .map(({ oid }) => oid);
@@ -159,7 +160,10 @@ function whyForeign({ oid, proowner, prolang }: FunctionRow, trusted: readonly n
   return trusted.includes(prolang) ? undefined : 'in a language that only superusers may use';
 }
 
-/** PostgreSQL's own functions can be altered, and those that read and write files of the machine can be granted. */
+/**
+ * PostgreSQL's own functions can be altered, and the right to execute those that read and write files on the machine
+ * can be granted.
+ */
 function whyChanged({ oid, proowner, prolang, prosecdef, proacl }: FunctionRow): string | undefined {
   if (hasForeignOwner(oid, proowner)) return 'of PostgreSQL with another owner';
   if (prosecdef || ![internalId, clangId, sqlId].includes(prolang))
@@ -168,7 +172,8 @@ function whyChanged({ oid, proowner, prolang, prosecdef, proacl }: FunctionRow):
 }
 
 /**
- * initdb grants such functions to predefined roles. The owner of a database is always a member of pg_database_owner.
+ * Access lists as initdb creates them: it grants such functions to predefined roles only. pg_database_owner is
+ * excluded, because the owner of a database is always a member of it.
  */
 const initialAcl = new RegExp(`^\\{((${superuser}|(?!pg_database_owner=)pg_\\w+)=X/${superuser},?)+\\}$`);
 

@@ -108,7 +108,7 @@ test('a restore starts the server with its own configuration, so no command of t
     'alter table kept owner to coordination',
   );
   const home = await restored();
-  // The shutdown of a server waits for its archiver, so the command would have run.
+  // Without protection, the command would have run by now, because the shutdown of a server waits for its archiver.
   assert.ok(!existsSync(marker), 'a command of the backup ran');
   const own = join(home, 'postgres', 'data');
   assert.equal(readFileSync(join(own, 'postgresql.auto.conf'), 'utf8'), '');

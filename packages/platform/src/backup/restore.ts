@@ -24,7 +24,7 @@ import { startNewEpoch } from './journal-epoch.sql.ts';
 export interface RestoreOptions {
   readonly env: Environment;
   readonly file: string;
-  /** Whether an existing Baton in the folder may be moved aside. */
+  /** Whether an existing Baton in the folder may be moved to another place. */
   readonly replace: boolean;
   /** Prints a line for the user. */
   say(line: string): void;
@@ -89,7 +89,7 @@ async function refuseOtherKind(manifest: Manifest, path: string): Promise<void> 
     );
 }
 
-/** A server may still be running after its Baton has ended. */
+/** Rejects a folder whose PostgreSQL server is running; the server can outlive its Baton. */
 async function refuseRunning(home: string): Promise<void> {
   const data = join(home, 'postgres', 'data');
   const found = await readPidFile(data);
@@ -200,6 +200,6 @@ function removeEmpty(folder: string): void {
   try {
     rmdirSync(folder);
   } catch {
-    // Not empty, because the restore succeeded.
+    // The folder isn't empty, because the restore succeeded.
   }
 }

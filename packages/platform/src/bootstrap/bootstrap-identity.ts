@@ -38,7 +38,7 @@ export async function findUsableToken({
   const isOurs = body.tenantId === state.tenantId && body.principalId === state.principalId;
   if (status !== 200 || !isOurs || !(daysLeft > tokenRenewDays)) return undefined;
   if (state.tokenKey !== undefined) {
-    // A crash occurred after the token was stored and before its key was removed.
+    // The process crashed after it had stored the token and before it removed the key.
     delete state.tokenKey;
     saveState(home, state);
   }

@@ -22,7 +22,7 @@ let secrets: Secrets;
 let databases: TestDatabase[];
 let services: RunningService[];
 let issuer: string;
-/** The number of responses that are still delivered; later ones are lost, as in a crash. */
+/** The number of responses that will still be delivered; later ones are lost, as in a crash. */
 let responsesLeft = Infinity;
 
 before(async () => {
@@ -120,7 +120,8 @@ test('a bootstrap that loses any one response is finished by the next, with one 
     assert.ok(losses < 40, 'it must finish at some point');
   }
   responsesLeft = Infinity;
-  // At least the tenant, five audiences, administrator, sign-in, token, exchange and bootstrap.
+  // At least eight of the responses for the tenant, the five audiences, the administrator, the sign-in, the token, the
+  // exchange and the bootstrap.
   assert.ok(losses >= 8, `${losses} responses were lost`);
   const items = await journal();
   const count = (type: string) => items.filter((item) => item.type === type).length;

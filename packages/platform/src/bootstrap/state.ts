@@ -3,14 +3,14 @@ import type { Home } from '../home.ts';
 import type { DatabasePlaces } from '../home-databases.ts';
 import { readPrivateFile, writePrivateFile } from '../private-files.ts';
 
-/** How far the bootstrap got, so that the next start can finish an interrupted one. */
+/** How far the bootstrap has got, so that the next start can finish an interrupted one. */
 export interface BootstrapState {
   readonly tenantId: string;
   /** Chosen by the first start. Principals are bound to it, so a later start on another port must not change it. */
   issuer: string;
   /** The administrator as a principal of identity. */
   principalId?: string;
-  /** The idempotency key of a token that was requested and is not stored yet. */
+  /** The idempotency key of a token that has been requested but not stored yet. */
   tokenKey?: string;
   /** The administrator as a principal of coordination. */
   adminPrincipalId?: string;

@@ -65,7 +65,7 @@ test('the page is served in front of services that run apart, and its calls reac
   const [cookie = ''] = (signedIn.headers.get('set-cookie') ?? '').split(';', 1);
   const issued = await post('/console/token', {}, { cookie });
   const { accessToken } = (await issued.json()) as { accessToken: string };
-  // Like the page: with the console's origin, which coordination does not allow.
+  // Sent like the page's own requests, with the console's origin, which coordination does not allow.
   const headers = { authorization: `Bearer ${accessToken}`, origin: url };
   const created = await post('/api/v1/tasks', { title: 'by the console' }, headers);
   assert.equal(created.status, 201, await created.text());
@@ -105,7 +105,7 @@ test('if a service is unreachable, requests and sockets get 503 unavailable', as
   assert.equal(socket.readyState, WebSocket.CLOSED);
 });
 
-/** A service that accepts every WebSocket, and a console in front of it with an open one. */
+/** A service that accepts every WebSocket, and a console in front of it with an open WebSocket. */
 async function openThroughConsole(t: TestContext) {
   const upgrades = Promise.withResolvers<Socket>();
   const upstream = createServer().on('upgrade', (_req, socket) => {
@@ -168,7 +168,7 @@ test('identity providers are read from identity, with the admin secret', async (
     return (await answer.json()) as object;
   };
   assert.deepEqual(await at('providers', {}), { providers: ['workforce'] });
-  // It is not registered, so this is identity's response.
+  // Only identity can return this: the provider isn't registered there.
   const refused = (await at('provider-sign-in', { provider: 'workforce' })) as { error: { code: string } };
   assert.equal(refused.error.code, 'identity_provider_not_found');
 });
@@ -178,7 +178,8 @@ test('a setting that can not be used is refused with its name', async () => {
     start({ BATON_COORDINATION_URL: 'ftp://x' }),
     /BATON_COORDINATION_URL must be an http/,
   );
-  // Without the scheme, cookies would be sent without `Secure`, and its host would be rejected.
+  // An address without a scheme would be dangerous: cookies would be sent without `Secure`, and its host would be
+  // rejected.
   for (const address of ['console.example.com', 'https:console.example.com', 'https://'])
     await assert.rejects(
       start({ BATON_CONSOLE_PUBLIC_URL: address }),

@@ -68,7 +68,7 @@ export function forwardTo(target: string, trusted: Networks): RunningService {
     handler(req, res) {
       if (!isForwarded(req.url)) return void res.writeHead(404, { 'content-length': 0 }).end();
       forwardAddress(req, trusted);
-      // Also rejects if the client disconnects; unhandled, that would end the process.
+      // The promise also rejects if the client disconnects; an unhandled rejection would end the process.
       proxy.web(req, res).catch(() => res.destroy());
     },
     upgrade(req, socket, head) {
@@ -91,7 +91,10 @@ function isForwarded(url = '/'): boolean {
   }
 }
 
-/** `Origin` has been validated by this process. The service would treat it as a foreign origin. */
+/**
+ * Sets the client's address and removes `Origin`: this process has validated the origin, and the service would
+ * treat it as a foreign one.
+ */
 function forwardAddress(req: IncomingMessage, trusted: Networks): void {
   req.headers['x-forwarded-for'] = clientAddressOf(req, trusted);
   delete req.headers.origin;

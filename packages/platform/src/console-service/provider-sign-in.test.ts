@@ -31,7 +31,7 @@ let unreachableIssuer: string;
 let services: SeparateServices;
 let page: ConsoleService;
 const said: string[] = [];
-/** Whether the provider rejects token requests, as for an unknown client secret. */
+/** Whether the provider rejects token requests, as it would for a wrong client secret. */
 let isRefusing = false;
 
 before(async () => {
@@ -119,7 +119,7 @@ async function begin(from: string, key = 'corporate') {
   return { status: response.status, body, cookie };
 }
 
-/** Returns from the provider after the consent. @returns the redirect of the console, with its cookies */
+/** Returns from the provider as after the person's consent. @returns the console's redirect, with its cookies */
 async function comeBack({ body, cookie }: Awaited<ReturnType<typeof begin>>, from: string) {
   const { searchParams } = new URL(body.url ?? '');
   const state = searchParams.get('state') ?? '';

@@ -35,7 +35,7 @@ export const consoleServiceSettings = {
   BATON_CONSOLE_TENANT_ID: optional('The tenant of the identity providers.'),
   IAM_BOOTSTRAP_TOKEN: text({
     default: '',
-    doc: 'An admin secret of identity, with which the console reads the identity providers; required with BATON_CONSOLE_PROVIDERS. With BATON_CONSOLE_TENANT_ID it also offers the providers that are `offered` at identity.',
+    doc: 'An admin secret of identity, with which the console reads the identity providers; required with BATON_CONSOLE_PROVIDERS. With BATON_CONSOLE_TENANT_ID it also offers the providers that are `offered` in identity.',
     secret: true,
   }),
   IAM_OUTBOUND_ALLOWED_HOSTS: settingTable.IAM_OUTBOUND_ALLOWED_HOSTS,

@@ -9,7 +9,7 @@ const program = '/usr/bin/caddy';
 
 testBehindProxy({
   name: 'Caddy',
-  // With a host name Caddy would request a certificate on the internet.
+  // For a host name, Caddy would request a certificate from a server on the internet.
   scheme: 'http',
   skip: existsSync(program) ? false : `${program} is missing: apt-get install caddy`,
   async start({ port, services }) {

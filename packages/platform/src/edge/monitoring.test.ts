@@ -33,7 +33,7 @@ const scrapeLabels = ['job', 'instance'];
 const ownMetric = 'up';
 /** Alerts that a machine busy with tests may trigger. */
 const raisedWhenBusy = new Set(['BatonSlow', 'BatonEventLoopBlocked']);
-/** Without failures, the series doesn't exist. */
+/** The error rate has no series while there are no failures. */
 const emptyWhenHealthy = new Set(['Error rate']);
 
 const programs = ['/usr/bin/prometheus', '/usr/bin/promtool'];

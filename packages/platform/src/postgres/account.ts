@@ -17,7 +17,7 @@ export interface Account {
   readonly prefix: readonly string[];
 }
 
-/** Runs a program in a user namespace that maps this user to nobody. */
+/** The prefix that runs a program in a user namespace that maps this user to nobody. */
 const asNobody = ['unshare', '--user', '--map-user=65534', '--map-group=65534', '--'] as const;
 
 /**

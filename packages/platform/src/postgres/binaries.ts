@@ -10,8 +10,8 @@ export interface Binaries {
 }
 
 /**
- * Finds PostgreSQL for this platform in node_modules, and creates the symbolic links of its install script (packages
- * are installed without running their scripts).
+ * Finds PostgreSQL for this platform in node_modules, and creates the symbolic links that its install script would have
+ * created (packages are installed without running their scripts).
  * @throws StartError if there is none for this platform, or a link can't be created
  */
 export async function locateBinaries(): Promise<Binaries> {

@@ -172,7 +172,7 @@ test('another process with the pid of a dead server is not adopted', async () =>
   const cluster = await startOnCopy();
   process.kill(cluster.pid, 'SIGKILL');
   await cluster.ended;
-  // In both files that PostgreSQL left behind, the pid is now that of this test.
+  // Both files that PostgreSQL left behind now contain the pid of this test's process.
   for (const path of [join(directory, 'data/postmaster.pid'), join(directory, 'run/.s.PGSQL.5432.lock')])
     writeFileSync(path, readFileSync(path, 'utf8').replace(/^\d+/, String(process.pid)));
   const again = await start();
@@ -180,7 +180,7 @@ test('another process with the pid of a dead server is not adopted', async () =>
 });
 
 test('an initdb that outlived its killed Baton does not disturb the next start', async () => {
-  // It continues to write to its folder, whatever the next start does there.
+  // The orphaned initdb continues to write to its folder, whatever the next start does there.
   const folder = join(directory, 'data.new');
   const script = `const { mkdirSync, writeFileSync } = require('node:fs');
     setInterval(() => {
@@ -195,7 +195,7 @@ test('an initdb that outlived its killed Baton does not disturb the next start',
     const cluster = await start();
     assert.equal(await serverVersion(cluster.url('postgres')), 18);
   } finally {
-    // Not in a hook, which would run after the removal of the folder, which the orphan recreates.
+    // Not in an `after` hook, which would run after the folder has been removed: the orphan would recreate the folder.
     orphan.kill('SIGKILL');
     await ended;
   }

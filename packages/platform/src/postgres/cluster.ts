@@ -22,7 +22,7 @@ import { prepareSocketDirectory } from './socket-directory.ts';
 /** A running PostgreSQL, either started by this process or adopted. */
 export interface Cluster {
   readonly pid: number;
-  /** Whether it was already running, because it survived the process that started it. */
+  /** Whether the server was already running, because it survived the process that started it. */
   readonly adopted: boolean;
   readonly logFile: string;
   /** Resolves when the server has ended for any reason. */
@@ -108,7 +108,7 @@ function clusterOf(pid: number, socketDirectory: string, directory: string, adop
         const deadline = performance.now() + waitMs;
         while (isAlive(pid) && performance.now() < deadline) await sleep(20);
       }
-      // Empty after a clean stop. In the temporary folder, nothing else would remove it.
+      // The folder is empty after a clean stop. If it is in the temporary folder, nothing else would remove it.
       await rmdir(socketDirectory).catch(() => undefined);
     },
   };

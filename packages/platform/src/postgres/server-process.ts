@@ -70,7 +70,7 @@ export async function initialise(
   renameSync(draft, dataOf(directory));
 }
 
-/** Removes incomplete data directories. One that an initdb is still writing is left to a later start. */
+/** Removes incomplete data directories, except one that an initdb is still writing: a later start removes it. */
 export function removeDrafts(directory: string): void {
   for (const name of readdirSync(directory).filter((name) => name.startsWith('data.new')))
     try {
@@ -153,7 +153,7 @@ async function acceptsConnections(socketDirectory: string): Promise<boolean> {
     connectionString: guardAddress(addressOf(socketDirectory, 'postgres', superuser)),
     connectionTimeoutMillis: 2000,
   });
-  // A stopping server may close the connection at any time.
+  // A server that is stopping may close the connection at any time.
   client.on('error', () => undefined);
   try {
     await client.connect();
@@ -188,9 +188,9 @@ function command(account: Account, path: string, parameters: readonly string[]) 
 }
 
 /**
- * After a crash, the pid in `postmaster.pid` may belong to another process, or to a server that isn't reaped yet, and
- * PostgreSQL would not start. With this variable, which pg_ctl sets too, it ignores that pid; its shared memory still
- * protects the data from a second server.
+ * After a crash, the pid in `postmaster.pid` may belong to another process, or to a server that hasn't been reaped yet,
+ * and PostgreSQL would not start. With this variable, which pg_ctl sets too, it ignores that pid; its shared memory
+ * still protects the data from a second server.
  */
 async function ignoreStalePid(data: string): Promise<Record<string, string>> {
   const found = await readPidFile(data);
@@ -198,7 +198,9 @@ async function ignoreStalePid(data: string): Promise<Record<string, string>> {
   return { PG_GRANDPARENT_PID: String(found.pid) };
 }
 
-/** Opens the log for appending, without following a link: as root, another user owns its folder. */
+/**
+ * Opens the log for appending, without following a link: if this process is root, another user owns the log's folder.
+ */
 function openLog(directory: string, { user }: Account): { fd: number; length: number } {
   const path = logOf(directory);
   try {
@@ -208,12 +210,15 @@ function openLog(directory: string, { user }: Account): { fd: number; length: nu
   }
   const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW } = constants;
   const fd = openSync(path, O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW, 0o600);
-  // As root, `baton backup` may start the server of another user, who opens this file at the next start.
+  // As root, `baton backup` may start the server as another user, who opens this file at the next start.
   if (user !== undefined) fchownSync(fd, user.uid, user.gid);
   return { fd, length: readFileSync(path, 'utf8').length };
 }
 
-/** Empty if the folder was removed, which a failed restore does as soon as the server has ended. */
+/**
+ * The server's log; empty if a failed restore has already removed the folder, which it does as soon as the server has
+ * ended.
+ */
 function readLog(directory: string): string {
   try {
     return readFileSync(logOf(directory), 'utf8');

@@ -32,7 +32,7 @@ export function serverSettings(options: {
     log_min_error_statement: 'panic',
     log_line_prefix: '%m [%p] %d ',
     log_checkpoints: 'off',
-    // Both run the cluster's code in background processes before the first connection.
+    // Autovacuum and subscriptions would run the cluster's code in background processes before the first connection.
     ...(options.isUntrusted ? { autovacuum: 'off', max_logical_replication_workers: 0 } : {}),
     ...(options.durable ? {} : { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }),
   };

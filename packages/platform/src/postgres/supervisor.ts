@@ -6,7 +6,7 @@ const restartWindowMs = 60_000;
 
 /** A cluster that is restarted after a crash. */
 export interface SupervisedCluster {
-  /** The running cluster; another one after a restart. */
+  /** The running cluster; a different one after a restart. */
   current(): Cluster;
   stop(): Promise<void>;
 }

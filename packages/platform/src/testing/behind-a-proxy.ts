@@ -12,9 +12,11 @@ import { type SeparateServices, startSeparateServices } from './separate-service
 export interface ProxyKind {
   readonly name: string;
   readonly scheme: 'http' | 'https';
-  /** The reason to skip its tests, or false. */
+  /** The reason to skip the tests of this proxy, or false. */
   readonly skip: string | false;
-  /** @returns a function that stops it, and its certificate */
+  /**
+   * @returns a function that stops the proxy, and the proxy's certificate
+   */
   start(options: {
     port: number;
     services: SeparateServices;
@@ -152,7 +154,7 @@ export function testBehindProxy(kind: ProxyKind): void {
     const other = await exchange('pat_other', { from: '127.0.0.3', headers: forged(1) });
     assert.equal(other.status, 401);
     const headers = { authorization: 'Bearer no.such.token', ...forged(9) };
-    // The last one uses the address of the proxy itself, which is trusted.
+    // The last address is the proxy's own, which is trusted.
     for (const from of ['127.0.0.4', '127.0.0.1']) {
       assert.equal((await send({ path: '/api/v1/tasks', headers, from })).status, 401);
       const refusals = services.logged.filter(
@@ -192,7 +194,7 @@ export function testBehindProxy(kind: ProxyKind): void {
 async function answerTo(request: ClientRequest): Promise<{ status: number; text: string }> {
   const response = await new Promise<IncomingMessage>((done, refuse) => {
     request.on('response', done);
-    // A connection that is closed after the response is not a failure.
+    // If the connection is closed after the response, the promise is already settled, so this is not a failure.
     request.on('error', refuse);
   });
   let text = '';

@@ -80,7 +80,7 @@ async function start(
     closers.push(database.drop);
     return database.url;
   };
-  // The addresses for the bootstrap and for coordination's key document, so that the proxy can start later.
+  // The addresses that the bootstrap and coordination's key requests use, so that the proxy can start later.
   const inside = await openRouter('127.0.0.1', 0, { hosts: [], ownOrigins: [], origins: [] });
   closers.push(async () => {
     await inside.drain(0);

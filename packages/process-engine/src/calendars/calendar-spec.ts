@@ -2,7 +2,7 @@ import type { CalendarSpec, WorkingHours } from './calendar.ts';
 import { minuteOf, reductionMinutesOf } from './day-hours.ts';
 import { isTimeZone } from './time-zone.ts';
 
-/** A problem of a calendar, with its location. */
+/** A problem in a calendar, with its location. */
 export class CalendarDefect extends Error {
   readonly code: string;
   readonly path: string;
@@ -17,8 +17,8 @@ export class CalendarDefect extends Error {
 /**
  * Validates what the schema of a calendar can't express, and normalizes the order: years, dates and days of the week
  * ascending, no date twice in a list (docs/reference/workspaces.md#calendars). Equal content then has an equal hash.
- * @throws CalendarDefect with `code` and `path`: unknown_timezone, duplicate_calendar_year,
- * calendar_date_outside_year, calendar_day_conflict, invalid_working_hours, the first of them in this order
+ * @throws CalendarDefect with the `code` and `path` of the first problem, in this order: unknown_timezone,
+ * duplicate_calendar_year, calendar_date_outside_year, calendar_day_conflict, invalid_working_hours
  */
 export function orderCalendarSpec(sent: CalendarSpec): CalendarSpec {
   if (!isTimeZone(sent.timezone)) refuse('unknown_timezone', 'timezone');

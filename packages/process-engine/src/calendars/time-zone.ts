@@ -28,7 +28,10 @@ export function wallTimeAt(zone: string, atMs: number): number {
   return atMs + offsetMsOf(zonedAt(zone, atMs));
 }
 
-/** The instant of a wall time: the first of two; for a skipped time, as much later as the clocks jump. */
+/**
+ * The instant of a wall time. If the clocks show that time twice, the first instant; if they skip it, the instant is
+ * later by the skipped period.
+ */
 export function instantAt(zone: string, wallMs: number): number {
   const shown = Temporal.Instant.fromEpochMilliseconds(wallMs).toZonedDateTimeISO('UTC').toPlainDateTime();
   return shown.toZonedDateTime(zone, { disambiguation: 'compatible' }).epochMilliseconds;

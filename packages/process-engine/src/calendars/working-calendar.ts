@@ -4,8 +4,8 @@ import { zoneNamed } from './time-zone.ts';
 
 /**
  * A calendar prepared for arithmetic, on wall times only (see `time-zone.ts`). Each year has the sums of its working
- * days and minutes up to each of its days, so that nothing is counted day by day. The sums of a year are computed at
- * its first use.
+ * days and minutes up to each of its days, so that nothing is counted day by day. The sums of a year are computed when
+ * the year is first used.
  */
 
 export const dayMs = 86_400_000;
@@ -31,7 +31,8 @@ export class WorkingCalendar {
   readonly #hours: WeekHours;
   readonly #listed: ReadonlyMap<number, ListedYear>;
   /**
-   * Listed years by number; unlisted years of the same length that begin on the same day of the week share an entry.
+   * Listed years have an entry by number; unlisted years of the same length that begin on the same day of the week
+   * share one.
    */
   readonly #sums = new Map<string, YearSums>();
 
@@ -44,7 +45,10 @@ export class WorkingCalendar {
     this.#listed = new Map(spec.years.map((year) => [year.year, year]));
   }
 
-  /** Whether a year may still change, or is unlisted and therefore has only weekends. */
+  /**
+   * Whether the working days of a year may still change: it is marked as provisional, or it is unlisted and therefore
+   * has only weekends.
+   */
   isProvisional(year: number): boolean {
     return this.#listed.get(year)?.provisional ?? true;
   }
@@ -178,7 +182,7 @@ export function yearOfDay(day: number): number {
   return new Date(day * dayMs).getUTCFullYear();
 }
 
-/** For the years from 1900. */
+/** The first day of a year, for years from 1900 on. */
 function firstDayOf(year: number): number {
   return Date.UTC(year, 0, 1) / dayMs;
 }

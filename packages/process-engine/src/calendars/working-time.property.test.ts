@@ -16,7 +16,9 @@ import {
   workingTimeBetween,
 } from './working-time.ts';
 
-/** `npm run model -- calendars 5000` runs that many. */
+/**
+ * `npm run model -- calendars 5000` runs 5,000 cases of each property.
+ */
 const runs = Number(process.env['BATON_TEST_CALENDAR_RUNS'] ?? byDepth(100, 300));
 
 const minuteMs = 60_000;
@@ -145,7 +147,7 @@ const fcSpec = fc
       workingHours: {
         intervals: made.intervals,
         weekdays: made.weekdays,
-        // Never longer than a day's hours, which are at least five minutes.
+        // Never longer than the hours of a day, which are at least five minutes in total.
         shortDayReduction: `PT${made.reduction}M`,
       },
       years: [2026, 2027].map((year) => ({
@@ -158,7 +160,7 @@ const fcSpec = fc
     return { spec: orderCalendarSpec(CalendarSpec.parse(sent)), nearMs: Date.parse(near) };
   });
 
-/** A calendar, an instant near a clock change, and a distance from it in minutes. */
+/** A calendar, an instant near a clock change, and a number of minutes. */
 const asked = fcSpec.chain(({ spec, nearMs }) =>
   fc.record({
     spec: fc.constant(spec),
@@ -232,7 +234,7 @@ describe('the arithmetic of calendars agrees with a walk minute by minute', () =
         const isSkipped = Math.abs(
           Date.parse(`${isoOf(day)}T${time}Z`) - Date.parse(`${reached}T${timeThere}Z`),
         );
-        // If the clocks skip that time, the result is later by the skipped period.
+        // If the clocks skip the local time, the result is later by the skipped period.
         assert.ok(
           isSkipped === 0 || [30, 60, 1440].includes(isSkipped / minuteMs),
           `${reached} ${timeThere}`,
@@ -267,7 +269,7 @@ describe('the rules of the contract', () => {
     assert.equal(isWorkday(calendar, at('2026-01-10T12:00:00Z')), true);
     assert.equal(isWorkday(calendar, at('2026-01-11T12:00:00Z')), false);
     assert.equal(isWorkday(calendar, at('2026-01-12T12:00:00Z')), false);
-    // In Berlin it is already Tuesday.
+    // It is already Tuesday in Berlin.
     assert.equal(isWorkday(calendar, at('2026-01-12T23:30:00Z')), true);
   });
 

@@ -21,7 +21,7 @@ export class CalendarFault extends Error {
 /** Yields so that other work can run. */
 type Steps = Generator<void, number>;
 
-/** The maximum distance from an instant: 50 years, and half a day for the leap years among them. */
+/** The maximum distance from an instant: 50 years, including their leap days. */
 const scanDaysMax = 18_263;
 /** The years that calendars can list, and 50 more on either side. */
 const firstMs = Date.UTC(1950, 0, 1);

@@ -61,7 +61,7 @@ function effectOf(m: Machine, node: ElementNode, call: Call, inputs: JsonObject)
   };
 }
 
-/** The key of the called instance: the one that the step sets, or a unique one. */
+/** The key of the called instance: the one that the step specifies, or a unique one. */
 function keyOf(m: Machine, node: ElementNode, { key }: Call): string {
   if (key === undefined) return `process:${m.state.id}/${node.id}/${node.attempt}`;
   const value = m.evaluate(key, m.rootsIn(node));

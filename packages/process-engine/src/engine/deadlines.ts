@@ -91,7 +91,7 @@ function decideOnDue(m: Machine, node: ElementNode): void {
   if (onDue === 'reject') endVote(m, node, 'rejected', 'due');
 }
 
-/** One escalation of a step: the shell that executes it resolves its recipients. */
+/** One escalation of a step. The shell, which executes it, resolves its recipients. */
 export function escalate(m: Machine, node: ElementNode, level: number): void {
   const { human, approve } = m.step(node.id);
   const escalation: Escalation | undefined = (human ?? approve)?.escalations[level - 1];

@@ -8,7 +8,7 @@ export interface Handler {
   /** The instance that the event is for; undefined for the one that emitted it, or whose open work it concerns. */
   readonly key: string | undefined;
   readonly set: Correlation['set'];
-  /** The list of its steps: `correlate/<n>`, `event/<n>`; undefined for a handler that only writes. */
+  /** The key of the handler's list of steps: `correlate/<n>`, `event/<n>`; undefined for a handler that only writes. */
   readonly list: string | undefined;
 }
 
@@ -59,7 +59,7 @@ export function prepareDefinition(key: string, spec: ProcessSpec): Definition {
   return { key, version: spec.version, spec, handlers, lists, steps, stages, timers };
 }
 
-/** The list of a discretionary step: each step begins separately. */
+/** The key of the list of one discretionary step. Each such step has its own list, because it begins separately. */
 export const discretionaryList = (step: string) => `discretionary/${step}`;
 
 /** The handlers of a definition, in the order by which inputs refer to them. */

@@ -15,7 +15,10 @@ export function completeInstance(m: Machine, outcome: string | null): void {
 
 type SuspendCause = 'event' | 'operator' | 'input_failed';
 
-/** Timers stop; inputs are stored meanwhile. `continueLists` finds the lists that were about to continue. */
+/**
+ * Suspends an instance: timers stop, and inputs are stored. When it resumes, `continueLists` finds the lists that were
+ * about to continue.
+ */
 export function suspendNow(m: Machine, cause: SuspendCause, reason: string | null): void {
   freeze(m);
   m.state.status = 'suspended';
@@ -24,7 +27,7 @@ export function suspendNow(m: Machine, cause: SuspendCause, reason: string | nul
   m.tell('process.suspended', { cause, reason });
 }
 
-/** It can't continue until an operator retries or skips the failed step. */
+/** Suspends an instance that can't continue until an operator retries or skips the failed step. */
 export function suspendForOperator(m: Machine, { element, code, reason }: Parked): void {
   m.state.parked = { element, code, reason };
   suspendNow(m, 'input_failed', `${code}: ${reason}`);
@@ -40,7 +43,7 @@ export function continueLists(m: Machine): void {
   m.state.status = 'running';
   m.state.parked = null;
   thaw(m);
-  // The data may have changed in the input that led to the pause.
+  // The input that led to the pause may have changed the data.
   m.areTimersStale = true;
   const busy = new Set(m.elements().map(({ parent }) => parent));
   for (const { id } of m.sequences()) if (!busy.has(id)) m.ready.push(id);

@@ -84,7 +84,8 @@ export function takeInput(
 ): Taken {
   const state = structuredClone(before);
   if (input.at > state.clock) state.clock = input.at;
-  // A field that only this input has must not be lost.
+  // Merged, because the result of `forInput()` may lack members that only the tools of this input have, such as
+  // `migrate`.
   const own = { ...tools, ...tools.forInput?.() };
   const m = new Machine({ definition, tools: own, enter: enterKind }, state, state.clock);
   try {
@@ -126,12 +127,13 @@ function tellMemory(m: Machine, before: ProcessState['status']): void {
   m.effect({ kind: 'tell_case', element: null, status: m.state.status, memory });
 }
 
-/** Undefined if its key has no value yet, or a part of it can't be evaluated. */
+/** Undefined if the case's key has no value yet, or a part of the case can't be evaluated. */
 function caseMemory(m: Machine): CaseMemory | undefined {
   const { memory } = m.definition.spec;
   if (memory === undefined) return undefined;
   const roots = m.roots();
-  // It is computed whenever the data changes: all of its expressions together share the cost limit of one.
+  // The case is computed whenever the data changes, so all of its expressions together have the cost limit of a single
+  // one.
   const tools = m.tools.shared();
   try {
     return caseOf(memory, {
@@ -164,7 +166,7 @@ function fileRetrospective(m: Machine): void {
     });
   } catch (error) {
     if (!(error instanceof ProcessFault)) throw error;
-    // The instance has ended, regardless of this task.
+    // The instance has ended, whether or not this task can be opened.
     m.note('decision', null, 'retrospective', { code: error.code, reason: error.message });
   }
 }
@@ -182,12 +184,12 @@ function take(m: Machine, input: Input): void {
   if (m.state.isStarted === false && (kind === 'park' || kind === 'cancel')) tellStarted(m, triggerOf(input));
   if (hasBegun === false && kind !== 'park') {
     m.state.hasBegun = true;
-    // An instance that is cancelled need not be able to start.
+    // An instance can be cancelled even if it could not start.
     if (kind !== 'start' && kind !== 'cancel') start(m, null);
   }
   if (kind === 'start') return start(m, input.event);
   if (kind === 'event') {
-    // While it is suspended, the only events it receives are those that resume it.
+    // While an instance is suspended, the only events that it receives are those that resume it.
     if (m.state.status === 'suspended') resume(m, 'event');
     return takeEvent(m, input);
   }
@@ -300,7 +302,7 @@ function takeTask(
   m.state.workers = [...new Set([...m.state.workers, ...worked])];
   const { customFields } = task;
   const asked = valuesForForm(m.step(node.id).human?.form, customFields);
-  // The result of an agent is the output of its run; if a person completes the task, the task's fields.
+  // The result of a call to an agent is the output of its run or, if a person completes the task, the task's fields.
   finish(m, node, node.stepKind === 'call' ? (output ?? customFields) : asked);
 }
 
@@ -352,7 +354,7 @@ function interruptStages(m: Machine): void {
   }
 }
 
-/** If no `try` catches it, the instance waits for an operator: a resume opens the step again. */
+/** If no `try` catches the error, the instance waits for an operator: a resume opens the step again. */
 function refuse(m: Machine, input: Extract<Input, { kind: 'intent_failed' }>): void {
   const { element, approvalId, code, details } = input;
   const node = m.element(element);

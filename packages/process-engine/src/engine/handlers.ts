@@ -11,7 +11,7 @@ import { enterKind } from './step-kinds.ts';
 
 type EventInput = Extract<Input, { kind: 'event' }>;
 
-/** Used instead of a correlation's index for an event that starts instances. */
+/** Used in place of a correlation's index when an event starts instances. */
 export const startCorrelation = -1;
 
 /** The maximum number of events that wait for a running handler. */
@@ -51,7 +51,7 @@ export function isOfTrigger(trigger: Trigger, { type, payload }: EventRoot): boo
   return trigger.source === undefined || payload['source'] === trigger.source;
 }
 
-/** The handlers for an event: those that matched it, and those for the instance's own events. */
+/** The handlers to run for an event: those whose correlation matched it, and those without a key. */
 export function handlersFor(m: Machine, { event, correlations = [] }: EventInput): number[] {
   const { handlers } = m.definition;
   const own = ownHandlersOf(m.definition, m.state, event);

@@ -20,13 +20,13 @@ export type Input = { readonly at: string } & (
       readonly output?: Json;
       /** The correlations that matched, by index. */
       readonly correlations?: readonly number[];
-      /** The version of these indexes, for a stored input. */
+      /** The version of the definition that these indexes refer to, for a stored input. */
       readonly version?: number;
     }
   | { readonly kind: 'timer'; readonly timerId: string }
   /** The people resolved from the approvers of a step, in order. */
   | { readonly kind: 'voters'; readonly element: string; readonly principals: readonly string[] }
-  /** The object that a step opens was refused. */
+  /** The object that a step tried to open was refused. */
   | {
       readonly kind: 'intent_failed';
       readonly element: string;
@@ -37,7 +37,7 @@ export type Input = { readonly at: string } & (
     }
   /** The memory service has returned a result. */
   | ({ readonly kind: 'recalled'; readonly element: string; readonly recallId: string } & Recalled)
-  /** The memory service will not return a result. */
+  /** The memory service can't return a result. */
   | {
       readonly kind: 'recall_failed';
       readonly element: string;
@@ -55,7 +55,7 @@ export type Input = { readonly at: string } & (
     }
   | { readonly kind: 'resume'; readonly reason: string | null }
   | { readonly kind: 'skip'; readonly element: string; readonly reason: string }
-  /** It migrates to a later version. */
+  /** The instance migrates to a later version. */
   | { readonly kind: 'migrate'; readonly fromVersion: number; readonly toVersion: number }
   | { readonly kind: 'cancel'; readonly reason: string; readonly compensate: boolean }
 );
@@ -132,7 +132,7 @@ export type Effect =
       readonly context: JsonObject;
       readonly assign: readonly Assignee[];
       readonly dueAt: string | null;
-      /** Whether it is refused if no assignee can be resolved. */
+      /** Whether the task is refused if no assignee can be resolved. */
       readonly isForSomebody?: boolean;
     }
   | {

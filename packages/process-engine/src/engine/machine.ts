@@ -17,7 +17,7 @@ import {
 
 /** The maximum number of steps per input; a process that exceeds it is faulty. */
 const stepsMax = 5000;
-/** Data as compact JSON in characters, as for other free documents. */
+/** The maximum length of the data as compact JSON, in characters; the same as for other free documents. */
 export const dataCharactersMax = 65_536;
 
 /** The milliseconds of a duration in a definition, whose form was validated. */
@@ -37,9 +37,9 @@ export interface EngineTools {
   evaluate(text: string, roots: Roots, table?: string): Json;
   /** Text with `{{ CEL }}`. @throws ProcessFault */
   render(template: string, roots: Roots): string;
-  /** The same for expressions that share the cost limit of one. */
+  /** The same functions for several expressions that share the cost limit of a single one. */
   shared(): Pick<EngineTools, 'evaluate' | 'render'>;
-  /** The same for one input: all of its expressions together are limited. */
+  /** The same functions for one input, with one limit for all of its expressions together. */
   forInput?(): EngineTools;
   /** Undefined if the tenant has no such calendar. */
   calendar(key: string): WorkingCalendar | undefined;
@@ -47,7 +47,7 @@ export interface EngineTools {
   faultOfData(data: JsonObject): string | undefined;
   /** Called before each step: an error that it throws ends the input. For callers that limit the time of an input. */
   readonly beforeStep?: () => void;
-  /** The migration of an instance to this version, used by the input `migrate`. */
+  /** Migrates an instance to this version; used by the input `migrate`. */
   readonly migrate?: (m: Machine, input: Extract<Input, { kind: 'migrate' }>) => void;
 }
 
@@ -84,7 +84,7 @@ export class Machine {
   readonly changedFields: string[] = [];
   /** The reason why a compensation can't continue if the error isn't caught: the instance must wait for an operator. */
   stalled: Parked | null = null;
-  /** Whether instants from expressions must be computed again. */
+  /** Whether the instants that expressions return must be computed again. */
   areTimersStale = false;
   #steps = 0;
 

@@ -12,11 +12,13 @@ import { shownModel, shownState } from './testing/shown-states.ts';
 
 // Compares the engine with a reference interpreter, on random definitions and random inputs of all kinds.
 
-/** `npm run model -- processes 2000` runs that many. */
+/**
+ * `npm run model -- processes 2000` runs 2,000 definitions.
+ */
 const runs = Number(process.env['BATON_TEST_PROCESS_DEFINITIONS'] ?? byDepth(100, 500));
 const inputsMax = 40;
 
-/** The names of an effect in the model and in the engine. */
+/** An effect as text, the same for the model and the engine. */
 function shownEffect(effect: Effect, approvals: ReadonlyMap<string, string>): string {
   const { kind, element } = effect;
   if (effect.kind === 'ask_approval') return `${kind} ${element} ${effect.principalId}`;
@@ -25,7 +27,7 @@ function shownEffect(effect: Effect, approvals: ReadonlyMap<string, string>): st
   return `${kind} ${element}`;
 }
 
-/** A definition whose steps and stages have other ids. */
+/** The definition with other ids for its steps and stages. */
 function withNames(value: unknown, names: ReadonlyMap<string, string>): object {
   const named = (one: unknown): unknown => {
     if (Array.isArray(one)) return one.map(named);
@@ -53,7 +55,7 @@ class Pair {
   /** Elements whose voters are being resolved. */
   readonly #searching = new Set<string>();
   readonly #refused = new Map<string, number>();
-  /** Stages whose entry was emitted but not their exit. */
+  /** Stages whose entry has been emitted, but whose exit hasn't. */
   readonly #inside = new Set<string>();
 
   constructor(spec: object) {
@@ -343,7 +345,7 @@ test('random processes end as the interpreter predicts, and each effect is reque
     { numRuns: runs },
   );
   console.log(`${runs} definitions: ${JSON.stringify(ends)}`);
-  // The rarest end occurs once in some dozens of runs.
+  // Every end occurs in a long run: even the rarest occurs once in several dozen runs.
   if (isLongProof)
     assert.deepEqual(Object.keys(ends).sort(), ['cancelled', 'completed', 'failed', 'running', 'suspended']);
 });

@@ -5,7 +5,7 @@ import { isResumedBy } from './handlers.ts';
 import { human, Instance, note, stage, start } from './testing/engine-instance.ts';
 import { waitsOf } from './waits.ts';
 
-// Memory queries and observations of steps, and resumes by events; without a database.
+// Tests memory queries and observations of steps, and resumes by events, without a database.
 
 const errorOf = (one: Instance) => one.told('process.failed')[0]?.payload['error'] as JsonObject;
 const nodeOf = (one: Instance, id: string) => {

@@ -43,7 +43,7 @@ function goOn(m: Machine, sequence: SequenceNode): void {
     m.note('state', step.id, 'skipped');
     return advance(m, sequence);
   }
-  // The condition of a discretionary step was met, otherwise it would not have begun.
+  // A discretionary step needs no check, because it begins only when its condition is met.
   if (step.when !== undefined && sequence.id !== discretionaryList(step.id)) {
     const holds = m.holds(step.when);
     m.note('decision', step.id, 'when', { holds });
@@ -100,7 +100,7 @@ function end(m: Machine, sequence: SequenceNode): void {
   finish(m, owner, null, owner.stepKind === 'listen' ? { status: 'timed_out' } : {});
 }
 
-/** A step is done: its result is shaped and exported, and the next one begins. */
+/** Ends a step: its result is shaped and exported, and the next step begins. */
 export function finish(
   m: Machine,
   node: ElementNode,
@@ -188,8 +188,9 @@ export function cancelSequence(m: Machine, sequence: SequenceNode, outcome: Exit
 }
 
 /**
- * A step failed: the nearest `try` around it retries or catches; without one, the instance fails. An instance that is
- * being cancelled waits for an operator: otherwise the rest of the compensation would be lost.
+ * Handles the failure of a step: the nearest `try` around it retries or catches the error; without one, the instance
+ * fails. If the instance is being cancelled, it waits for an operator instead, because the rest of the compensation
+ * would otherwise be lost.
  * @param outcome of the step itself
  */
 export function failElement(
@@ -268,7 +269,7 @@ function handle(m: Machine, owner: ElementNode, sequence: SequenceNode, error: S
   return true;
 }
 
-/** The delay before a retry; the first is 1. Exponential: it doubles, up to `maxDelay`. */
+/** The delay before a retry, which is numbered from 1. With `exponential` it doubles each time, up to `maxDelay`. */
 function delayMs({ delay, backoff, maxDelay }: Retry, retry: number): number {
   const waitMs = durationMs(delay) * (backoff === 'exponential' ? 2 ** (retry - 1) : 1);
   return maxDelay === undefined ? waitMs : Math.min(waitMs, durationMs(maxDelay));
@@ -296,8 +297,8 @@ export function endAll(m: Machine, outcome: ExitOutcome): void {
 }
 
 /**
- * The active stages whose last step is done. Within one input, a list can end before the engine processes its end: if
- * the instance is ended in another way then, such as by a `complete` step, the outcome of the stage stays the same.
+ * The active stages whose last step is done. Within one input, a list can end before the engine processes its end. If
+ * something else then ends the instance, such as a `complete` step, these stages are still completed.
  */
 function findDoneStages(m: Machine): ReadonlySet<string> {
   const [lists, steps] = [m.sequences(), m.elements()];
@@ -325,20 +326,21 @@ export function failInstance(m: Machine, error: StepError, element: string): voi
 }
 
 /**
- * Compensates in reverse order: each element with the steps of its `onCompensate`, and only once even if several undo
- * it concurrently.
+ * Compensates in reverse order: runs the `onCompensate` steps of each element, only once even if several steps
+ * compensate it concurrently.
  */
 export function undoNext(m: Machine, node: ElementNode): void {
   m.current = node.id;
   for (let next = node.undoing?.pop(); next !== undefined; next = node.undoing?.pop()) {
     const { element, attempt, step } = next;
     const left = m.state.undoable.filter((one) => one.element !== element || one.attempt !== attempt);
-    // Another has begun to compensate it meanwhile.
+    // In the meantime, another step has begun to compensate this element.
     if (left.length === m.state.undoable.length) continue;
     const list = `${element}/onCompensate`;
     const busy = m.sequence(list);
     if (busy !== undefined) {
-      // An earlier attempt of the same step is being compensated: that compensation continues with this one.
+      // An earlier attempt of the same step is still being compensated. The compensation that does so handles this
+      // attempt next.
       if (busy.parent !== null) m.element(busy.parent)?.undoing?.push(next);
       continue;
     }

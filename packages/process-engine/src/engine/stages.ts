@@ -41,7 +41,7 @@ export function settle(m: Machine): void {
   throw new ProcessFault('too_many_steps', 'stages begin each other without end');
 }
 
-/** Handlers that have ended continue with the events that arrived meanwhile. */
+/** Passes the events that arrived while their handler was running to those handlers that have ended since. */
 function handleQueued(m: Machine): void {
   const waiting = m.state.queued;
   m.state.queued = [];
@@ -53,7 +53,9 @@ function handleQueued(m: Machine): void {
   }
 }
 
-/** @returns whether any changed */
+/**
+ * @returns whether any stage changed
+ */
 function judgeStages(m: Machine): boolean {
   for (let round = 0, changed = false; round < roundsMax; round += 1, changed = false) {
     for (const [n, stage] of m.definition.spec.stages.entries()) {
@@ -80,7 +82,7 @@ function judgeMilestones(m: Machine, { id: stage, milestones }: Stage, { state }
   }
 }
 
-/** A discretionary step begins once while its stage is active, as soon as its `when` holds. */
+/** Begins the discretionary steps of an active stage whose `when` holds; each begins only once. */
 function beginDiscretionary(m: Machine, stage: Stage, is: StageState): boolean {
   let hasBegun = false;
   if (stage.discretionary.length === 0 || (stage.exit !== undefined && m.holds(stage.exit))) return false;
@@ -157,7 +159,7 @@ function mayChange({ state, definition }: Machine): boolean {
   );
 }
 
-/** A timer of the definition, or of a stage that begins. */
+/** Starts a timer of the definition, or of a stage that begins. */
 export function beginTimer(m: Machine, { id, at }: Timer, attempt: number): void {
   schedule(m, { id, attempt }, 'timer', 0, { dueAt: instantOf(m, at), unit: 'instant' });
 }
@@ -187,7 +189,7 @@ function deadlineOf(m: Machine, element: string): Due | undefined {
   return element === m.state.id ? m.definition.spec.due : dueOf(m, element);
 }
 
-/** The expression of a timer's instant; for a warning, that of its due time. */
+/** The expression that determines a timer's instant; for a warning, the expression of the deadline. */
 function expressionOf(m: Machine, element: string, purpose: string, level: number): string | undefined {
   if (purpose === 'timer') return m.definition.timers.get(element)?.timer.at;
   if (purpose === 'due' || purpose === 'warn') return deadlineOf(m, element)?.at;

@@ -12,20 +12,23 @@ export interface ProcessState {
   outcome: string | null;
   data: JsonObject;
   stages: Record<string, StageState>;
-  /** Their ids in the definition; absent for an instance that began before this member existed. */
+  /** The stages' ids in the order of the definition; absent for an instance that began before this member existed. */
   stageOrder?: string[];
   milestones: Record<string, boolean>;
   nodes: Record<string, Node>;
-  /** The number of nodes so far; absent until the first new one, for an instance that began before they had numbers. */
+  /**
+   * How many nodes have been numbered so far; absent if the instance began before nodes had numbers and has had no new
+   * node since.
+   */
   nodesMade?: number;
   timers: Record<string, Timer>;
-  /** For a called instance, whether it has begun; its row exists earlier. */
+  /** For a called instance, whether it has begun. Its row exists before that. */
   hasBegun?: boolean;
   /** The number of times that each element was entered. */
   attempts: Record<string, number>;
   /** Completed elements that can be compensated, in order of completion. */
   undoable: Undoable[];
-  /** Events for running handlers, in order. */
+  /** Events that wait for running handlers, in order of arrival. */
   queued: { readonly handler: string; readonly event: EventRoot }[];
   /** The values of `step` and `task` in expressions. */
   lastStep: StepRoot | null;
@@ -47,11 +50,11 @@ export interface ProcessState {
    * Whether `process.started` was emitted; absent until then, and for instances that started before this was stored.
    */
   isStartTold?: boolean;
-  /** Whether a timer of the definition ended all stages: none begins afterwards. */
+  /** Whether a timer of the definition ended all stages; no stage begins afterwards. */
   isInterrupted: boolean;
   /** The length of the chain of process triggers that led to its start; set by the shell that starts it. */
   links?: number;
-  /** A hash of the last report to the memory service. */
+  /** A hash of the last case that was reported to the memory service. */
   memoryTold?: string;
   /** The deadline of the whole instance. */
   due: Deadline | null;
@@ -65,9 +68,9 @@ export type SlaState = 'ok' | 'warning' | 'breached' | 'paused' | 'unknown' | 'n
 export interface StageState {
   state: StageStateName;
   attempt: number;
-  /** Whether its entry held at the last evaluation: a repeatable stage begins again when it holds again. */
+  /** Whether the stage's entry held at the last evaluation: a repeatable stage begins again when it holds again. */
   entryHeld: boolean;
-  /** Its discretionary steps that have begun in this attempt. */
+  /** The stage's discretionary steps that have begun in this attempt. */
   begun?: string[];
 }
 
@@ -88,7 +91,7 @@ export interface StepError {
 
 export interface Undoable {
   readonly element: string;
-  /** Which of its attempts. */
+  /** The number of the attempt. */
   readonly attempt: number;
   readonly stage: string | null;
   readonly step: StepRoot;
@@ -99,11 +102,14 @@ export type Node = SequenceNode | ElementNode;
 
 export interface SequenceNode {
   readonly kind: 'sequence';
-  /** The key of its list in the definition, and of this node. */
+  /** The key of the list in the definition; also the key of this node. */
   readonly id: string;
-  /** The node's number within the instance, from 1: PostgreSQL does not preserve the order of a document's members. */
+  /**
+   * The node's number within the instance, from 1. It is stored because PostgreSQL does not preserve the order of a
+   * document's members.
+   */
   readonly order?: number;
-  /** The element that it belongs to; null for a stage and for a list that a timer or an event started. */
+  /** The element that the list belongs to; null for a stage's list and for one that a timer or an event started. */
   readonly parent: string | null;
   readonly stage: string | null;
   /** The current step. */
@@ -129,10 +135,10 @@ export type WaitsFor =
 export interface ElementNode {
   readonly kind: 'element';
   readonly id: string;
-  /** The same as for a sequence. */
+  /** The node's number within the instance, as for a sequence. */
   readonly order?: number;
   readonly stepKind: string;
-  /** The sequence that contains it. */
+  /** The sequence that contains this step. */
   readonly parent: string;
   readonly stage: string | null;
   readonly attempt: number;
@@ -143,7 +149,10 @@ export interface ElementNode {
   waitsFor: WaitsFor;
   taskId?: string;
   ballots?: Ballot[];
-  /** For a step with approvals, whether its entry was emitted: its voters may be resolved twice. */
+  /**
+   * For a step with approvals, whether its entry event was emitted: the voters may be resolved twice, but the event is
+   * emitted once.
+   */
   isEntered?: boolean;
   callId?: string;
   /** The instance of a called process. */
@@ -153,17 +162,17 @@ export interface ElementNode {
   observationId?: string;
   due: Deadline | null;
   slaState: SlaState;
-  /** Whether the object that it opened has ended by itself. */
+  /** Whether the object that the step opened has ended by itself. */
   isAnswered?: boolean;
   /** For a `try`: the number of retries, and the error that its catch handles. */
   retries?: number;
   error?: StepError;
-  /** For an `approve`: nothing is requested until the voters are resolved. */
+  /** For an `approve`, whether the voters are still being resolved; until then, nothing is requested. */
   isFindingVoters?: boolean;
-  /** For a `compensate`: the remaining elements, the next one last. */
+  /** For a `compensate`: the elements still to be compensated, the next one last. */
   undoing?: Undoable[];
   undone?: string[];
-  /** Whether the object that it opens was refused: a resume opens it again. */
+  /** Whether the object that the step opens was refused; a resume then opens it again. */
   refused?: boolean;
 }
 
@@ -171,7 +180,7 @@ export interface Ballot {
   readonly approvalId: string;
   readonly principalId: string;
   vote: Vote;
-  /** Whether it was requested; in sequential mode, one after the other. */
+  /** Whether the approval was requested; in sequential mode, they are requested one after another. */
   asked: boolean;
 }
 
@@ -187,7 +196,10 @@ export type TimerPurpose = 'wait' | 'timeout' | 'retry' | 'due' | 'warn' | 'esca
 
 export interface Timer {
   readonly id: string;
-  /** The element or the timer of the definition that it belongs to; the instance itself for its deadline. */
+  /**
+   * The element that the timer belongs to, the timer's own id in the definition, or, for the deadline of the instance,
+   * the instance's id.
+   */
   readonly element: string;
   readonly purpose: TimerPurpose;
   readonly level: number;
@@ -195,9 +207,9 @@ export interface Timer {
   state: 'pending' | 'frozen' | 'fired' | 'cancelled';
   provisional: boolean;
   remainingSeconds: number | null;
-  /** The unit of its remaining time while it is frozen; a fixed instant stays unchanged. */
+  /** The unit in which the remaining time is counted while the timer is frozen; a fixed instant stays unchanged. */
   readonly unit: TimeUnit;
-  /** The calendar that counts it; null for wall-clock time. */
+  /** The calendar that counts the time; null for wall-clock time. */
   readonly calendar: string | null;
 }
 
@@ -225,7 +237,7 @@ export interface StepRoot {
   readonly input: Json;
 }
 
-/** The value of `task` in expressions: from the last task of a step that ended. */
+/** The value of `task` in expressions: the last task whose step has ended. */
 export interface TaskRoot {
   readonly id: string;
   readonly publicId: string;

@@ -94,7 +94,8 @@ const kinds: Record<StepKind, Enter> = {
     finish(m, node, null);
     suspendNow(m, 'event', suspend?.reason ?? null);
   },
-  // The event that started this list has resumed the instance (`isResumedBy`); a running instance skips this step.
+  // Only an event can resume a suspended instance, and it has already done so when it started this list
+  // (`isResumedBy`). In a running instance, this step does nothing.
   resume(m, node) {
     emitEntered(m, node);
     finish(m, node, null);
@@ -163,7 +164,7 @@ function enterCall(m: Machine, node: ElementNode, { call }: Step): void {
   openStep(m, node);
 }
 
-/** Assignees with the values of their expressions: a principal's id, `role:<slug>` or `agent:<key>`. */
+/** Assignees with their expressions evaluated: to a principal's id, `role:<slug>` or `agent:<key>`. */
 export function evaluated<Given extends { expr?: string | undefined }>(
   m: Machine,
   node: ElementNode,
@@ -252,7 +253,7 @@ function outputsOf(m: Machine, table: DecisionTable, rule: number, roots: JsonOb
   );
 }
 
-/** A wait for a result ended before the result arrived. */
+/** Ends a step's wait for a result that has not arrived in time. */
 export function timeOut(m: Machine, node: ElementNode): void {
   const { listen } = m.step(node.id);
   if (listen?.onTimeout !== undefined) {
@@ -271,7 +272,7 @@ function enterRecall(m: Machine, node: ElementNode, { recall }: Step): void {
   openStep(m, node);
 }
 
-/** Queries memory as of the time when the step was reached: a retry sends the same query. */
+/** Queries memory as it was when the step was reached, so that a retry sends the same query. */
 function openRecall(m: Machine, node: ElementNode, recall: Recall): void {
   const { kinds, relations, depth, maxTokens } = recall;
   const anchors = recall.anchors.map((anchor) => m.tools.render(anchor, m.rootsIn(node)).trim());
@@ -310,7 +311,7 @@ export function takeRecalled(m: Machine, input: Extract<Input, { kind: 'recalled
   finish(m, node, result);
 }
 
-/** Memory returned no result in time, or can't return one: the step has timed out. */
+/** Memory returned no result in time, or can't return one, so the step times out. */
 export function failRecall(m: Machine, recallId: string, step: string, reason: string): void {
   const node = m.element(step);
   if (node === undefined || node.recallId !== recallId) return;
@@ -320,8 +321,8 @@ export function failRecall(m: Machine, recallId: string, step: string, reason: s
 }
 
 /**
- * Writes to memory by an observation: it is delivered like all events, once. The step is done when the observation is
- * in the journal.
+ * Writes to memory by an observation, which is delivered once, like all events. The step is done when the observation
+ * is in the journal.
  */
 function openObservation(m: Machine, node: ElementNode, { kind, content, data = {}, facts }: Remember): void {
   const roots = m.rootsIn(node);

@@ -13,7 +13,7 @@ import type { Deadline, ProcessState, Timer, TimerPurpose, TimeUnit } from './st
 
 /** Timers of an instance, and the arithmetic of deadlines (docs/reference/processes.md#deadlines). */
 
-/** The value for timers that have fired or were cancelled. */
+/** How many timers that have fired or were cancelled remain in the state; the oldest are removed. */
 const endedKeptMax = 50;
 /** PostgreSQL can't store later instants. */
 const lastMs = Date.UTC(9999, 0, 1);
@@ -30,7 +30,7 @@ interface TimerOwner {
   readonly attempt: number;
 }
 
-/** Sets a timer; without an instant it waits until it gets one. */
+/** Sets a timer. If it has no instant yet, it waits until it gets one. */
 export function schedule(
   m: Machine,
   owner: TimerOwner,
@@ -72,7 +72,10 @@ export function isOpen({ state }: Timer): boolean {
   return state === 'pending' || state === 'frozen';
 }
 
-/** The order of timers that are due at the same instant: reports of lateness first, then the reactions to it. */
+/**
+ * The order of timers that are due at the same instant: first those that report that something is late, then those that
+ * react to it.
+ */
 const purposesInOrder: readonly TimerPurpose[] = [
   'warn',
   'due',
@@ -84,8 +87,8 @@ const purposesInOrder: readonly TimerPurpose[] = [
 ];
 
 /**
- * The timers that are due by an instant, in the order in which they fire: the earliest first; with the same instant the
- * warning, then the breach, then escalations by level, then all others.
+ * The timers that are due by an instant, in the order in which they fire: the earliest first. At the same instant the
+ * warning comes first, then the breach, then escalations by level, then all others.
  */
 export function dueTimersOf({ timers }: Pick<ProcessState, 'timers'>, at: string): Timer[] {
   return Object.values(timers)
@@ -163,7 +166,7 @@ export function warningInstant({ warnBefore }: Due, dueAt: string | null): strin
   return new Date(Date.parse(dueAt) - durationMs(warnBefore)).toISOString();
 }
 
-/** The clock of a deadline. */
+/** How the time of a deadline is counted. */
 export function unitOf(due: Due): TimeUnit {
   if (due.at !== undefined) return 'instant';
   if (due.duration !== undefined) return 'wall';
@@ -213,7 +216,7 @@ function withCalendar<T>(count: () => T): T {
   }
 }
 
-/** The remaining time of a timer at suspension, in the unit in which it counts. */
+/** The remaining time of a timer at suspension, in the timer's unit. */
 export function freeze(m: Machine): void {
   for (const timer of Object.values(m.state.timers)) {
     if (timer.state !== 'pending') continue;
@@ -226,7 +229,7 @@ export function freeze(m: Machine): void {
   }
 }
 
-/** Seconds of wall time or of working time, or whole working days; negative if it has passed. */
+/** Seconds of wall time or of working time, or whole working days; negative if the instant has passed. */
 function remainingOf(m: Machine, { unit, calendar: key }: Timer, dueMs: number): number {
   if (unit === 'wall' || unit === 'instant') return (dueMs - m.nowMs) / 1000;
   const calendar = calendarOf(m, key);
@@ -290,7 +293,7 @@ export function timerOf(m: Machine, element: string, purpose: TimerPurpose): Tim
   );
 }
 
-/** The instance and the open steps, which have deadlines. */
+/** The objects that can have deadlines: the instance and its open steps. */
 function deadlineOwners(m: Machine): { readonly id: string; due: Deadline | null }[] {
   return [m.state, ...m.elements()];
 }

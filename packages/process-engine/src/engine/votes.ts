@@ -9,9 +9,9 @@ import { resultOf } from './voting/quorum.ts';
 const commentCharactersMax = 4000;
 
 /**
- * Requests approvals from the resolved people, in parallel or sequentially. If some were requested before a
- * refusal, those people keep their approvals and votes; those who are not resolved again no longer count, unless they
- * have voted.
+ * Requests approvals from the resolved people, in parallel or sequentially. If approvals were requested from some of
+ * them before a refusal, these people keep their approvals and votes. People who are not resolved again no longer
+ * count, unless they have voted.
  */
 export function takeVoters(m: Machine, element: string, principals: readonly string[]): void {
   const node = m.element(element);
@@ -39,7 +39,7 @@ export function takeVoters(m: Machine, element: string, principals: readonly str
   continueVote(m, node);
 }
 
-/** An approval could not be requested. */
+/** Records that an approval could not be requested. */
 export function clearRequested(node: ElementNode, approvalId: string): void {
   for (const ballot of node.ballots ?? []) if (ballot.approvalId === approvalId) ballot.asked = false;
 }
@@ -55,7 +55,7 @@ export function takeVote(m: Machine, node: ElementNode, event: EventRoot): void 
   continueVote(m, node);
 }
 
-/** A disabled person no longer votes: the quorum is computed again. */
+/** A disabled person no longer votes, so the quorum is computed again. */
 export function removeVoter(m: Machine, node: ElementNode, principalId: string): void {
   const ballot = node.ballots?.find((one) => one.principalId === principalId && one.vote === 'pending');
   if (ballot === undefined) return;
@@ -93,7 +93,9 @@ export function continueVote(m: Machine, node: ElementNode): void {
   }
 }
 
-/** @param reason why it ended: `due` if its deadline decided */
+/**
+ * @param reason why the vote ended: `due` if its deadline decided
+ */
 export function endVote(
   m: Machine,
   node: ElementNode,

@@ -6,7 +6,7 @@ import { isOpen } from './timers.ts';
 /**
  * The conditions that an instance waits for, as keys by which events find it: `entity:<id>`, `event:<type>`,
  * `observation:<kind>` and `calendar:<key>`, `ended:<id>` of an instance that it called, and `own:<id>/event:<type>`
- * for its own events. An event has no cost for instances that don't wait for it.
+ * for its own events. An event costs nothing for instances that don't wait for it.
  */
 export function waitsOf({ steps, handlers }: Definition, state: ProcessState): string[] {
   if (state.status !== 'running' && state.status !== 'suspended') return [];
@@ -32,7 +32,7 @@ export function waitsOf({ steps, handlers }: Definition, state: ProcessState): s
   return [...keys].sort();
 }
 
-/** The key that finds a trigger. */
+/** The key by which an event finds the instances that wait for a trigger. */
 export const waitKeyOf = ({ event, observation }: Pick<Trigger, 'event' | 'observation'>) =>
   event === undefined ? `observation:${observation}` : `event:${event}`;
 

@@ -14,13 +14,13 @@ export function valuesForForm(form: JsonObject | null | undefined, customFields:
   return Object.fromEntries(named.map((name) => [name, customFields[name] ?? null]));
 }
 
-/** The faults of a result according to a form, at most 20; empty if it matches. */
+/** The faults in a result according to a form, at most 20; empty if it matches. */
 export function faultsOfForm(form: JsonObject | null | undefined, values: JsonObject): SchemaFault[] {
   if (form == null) return [];
   try {
     return prepareSchema(form).faultsOf(values);
   } catch (error) {
-    // Published forms are valid; the form of a task that was created before the upgrade may be any document.
+    // Published forms are valid, but a task that was created before the upgrade may have any document as its form.
     if (error instanceof SchemaDefect) return [];
     throw error;
   }

@@ -2,7 +2,7 @@ import type { ProcessSpec } from './definition.ts';
 import { partsOfTemplate } from './templates.ts';
 import { placesOf } from './walk.ts';
 
-/** An expression, and the decision table whose inputs it reads, if it belongs to a rule of one. */
+/** An expression and, if it belongs to a rule of a decision table, the table whose inputs it reads. */
 export interface CalendarText {
   readonly text: string;
   readonly table?: string;

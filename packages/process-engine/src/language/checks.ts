@@ -20,12 +20,14 @@ import { type Place, placesOf, type Wanted } from './walk.ts';
 
 /** Checks of a definition alone, without the objects that it refers to (docs/reference/processes.md#problems). */
 
-/** The maximum number of problems of expressions: a repeated mistake need not be listed everywhere. */
+/**
+ * The maximum number of problems in expressions that are reported: a repeated mistake need not be listed everywhere.
+ */
 const problemsMax = 100;
 
 export interface CheckedDefinition {
   readonly problems: readonly ProcessProblem[];
-  /** Keys of calendars in its expressions, with their locations; null for the calendar of the process. */
+  /** Keys of the calendars that the expressions use, each with a location; null for the calendar of the process. */
   readonly calendars: ReadonlyMap<string | null, string>;
 }
 
@@ -54,7 +56,7 @@ export function* checkDefinition(
   };
   const inputTypes = new Map<string, Type>();
   const environments = environmentsOf(spec);
-  // With a separate budget of patterns: these have been compiled before.
+  // Has its own budget for patterns, because the other checks have already charged these patterns.
   const results = new KnownResults(spec, environmentsOf(spec), outputs);
   for (const place of placesOf(spec)) {
     const at = /^\/decisions\/(\d+)\/inputs\/(\d+)\//.exec(place.path);
@@ -132,7 +134,7 @@ class KnownResults {
   readonly #spec: ProcessSpec;
   readonly #environments: ProcessEnvironments;
   readonly #outputs: ReadonlyMap<string, JsonObject>;
-  /** The type after `output`, for the following exports. */
+  /** The type of the result after `output`, for the exports that follow. */
   #shaped: { readonly step: Step; readonly type: Type } | undefined;
 
   constructor(
@@ -145,14 +147,14 @@ class KnownResults {
     this.#outputs = outputs;
   }
 
-  /** Checks an expression on its own step's result, if its type is known. */
+  /** Checks an expression that reads its own step's result, if the type of the result is known. */
   problemsOf({ ofResult, environment, text, path, wanted }: Place, dataType: Type): ProcessProblem[] {
     if (ofResult === undefined) return [];
     const { step, part } = ofResult;
     const checkedBy = (result: Type) =>
       compiled(text, path, withResult(this.#environments[environment], result));
     const exact = checkedBy(this.#resultOf(step, part));
-    // JSON has one kind of number: a value may support arithmetic that the type in the schema does not.
+    // JSON has only one kind of number, so a value may support arithmetic that the number type in the schema does not.
     const checked = 'code' in exact ? checkedBy(this.#resultOf(step, part, { hasAnyNumbers: true })) : exact;
     if (part === 'output') this.#shaped = { step, type: 'code' in checked ? dyn : asResult(checked.type) };
     if ('code' in checked) return [checked];
@@ -226,7 +228,10 @@ function duplicates(spec: ProcessSpec, elements: readonly Element[]): ProcessPro
   return [...twice, ...sameLists(elements)];
 }
 
-/** The steps of a step `stage` have the key `stage/do`, like those of a stage `do`. */
+/**
+ * Reports ids that would give two lists the same key: a step with the id `stage` has its steps under the key
+ * `stage/do`, and so does a stage with the id `do`.
+ */
 function sameLists(elements: readonly Element[]): ProcessProblem[] {
   if (!elements.some(({ id }) => id === 'do')) return [];
   return elements
@@ -240,7 +245,7 @@ function sameLists(elements: readonly Element[]): ProcessProblem[] {
     );
 }
 
-/** Compares an id's meaning in the previous version with its current one. */
+/** Compares what an id refers to in the previous version with what it refers to now. */
 function changes(elements: readonly Element[], before: ReadonlyMap<string, string>): ProcessProblem[] {
   const now = new Map(elements.map(({ id, kind }) => [id, kind]));
   const changed = elements.filter(({ id, kind }) => before.has(id) && before.get(id) !== kind);
@@ -259,7 +264,7 @@ function changes(elements: readonly Element[], before: ReadonlyMap<string, strin
   ];
 }
 
-/** Names of tables, steps and versions within a definition. */
+/** Checks the names of tables, steps and versions that a definition refers to in itself. */
 function referencesInside(spec: ProcessSpec, elements: readonly Element[]): ProcessProblem[] {
   const ids = new Set(elements.map(({ id }) => id));
   const tables = new Set(spec.decisions.map(({ id }) => id));

@@ -47,7 +47,7 @@ const stepWith = (result: Type) =>
   });
 const step = stepWith(dyn);
 
-/** The same for expressions on the result of a step whose type is known. */
+/** The environment for expressions on the result of a step, if the type of the result is known. */
 export function withResult(environment: ExpressionEnvironment, result: Type): ExpressionEnvironment {
   if (result.kind === 'dyn') return environment;
   return { ...environment, variables: new Map([...environment.variables, ['step', stepWith(result)]]) };
@@ -76,7 +76,7 @@ export interface ProcessEnvironments {
   readonly instance: ExpressionEnvironment;
   /** In a step: also `step` and `task`. */
   readonly step: ExpressionEnvironment;
-  /** In a step that an event has started, and in triggers inside of an instance: also `event`. */
+  /** In a step that an event has started, and in triggers inside an instance: also `event`. */
   readonly handler: ExpressionEnvironment;
   /** In a decision table: its inputs by id, and `data`. */
   readonly tables: ReadonlyMap<string, ExpressionEnvironment>;
@@ -85,7 +85,9 @@ export interface ProcessEnvironments {
 /** The limit for all patterns of a definition's expressions together; each takes 20 µs to compile. */
 const patternSizesMax = 2000;
 
-/** @param inputTypes of decision tables, if known: `table/input` */
+/**
+ * @param inputTypes the types of the inputs of decision tables, if known, by `table/input`
+ */
 export function environmentsOf(
   { data, stages, decisions }: Pick<ProcessSpec, 'data' | 'stages' | 'decisions'>,
   inputTypes: ReadonlyMap<string, Type> = new Map(),
@@ -131,7 +133,7 @@ const voted = objectOf({
 });
 const called = objectOf({ outcome: string, data: mapOf(dyn) });
 const remembered = objectOf({ observationId: string, eventId: string });
-/** In a result, the event is JSON: its time is not read as an instant. */
+/** The event as the result of a step is JSON, so its time is a string, not an instant. */
 const heard = objectOf({ ...eventFields, time: string });
 
 /**
@@ -148,7 +150,7 @@ export function resultTypeOf(
 ): Type {
   switch (kindOf(step)) {
     case 'human':
-      // Only the task fields that the form lists.
+      // The type contains only the task fields that the form lists.
       return isObject(step.human?.form?.['properties']) ? formType(step, as) : mapOf(dyn);
     case 'approve':
       return voted;
@@ -202,7 +204,7 @@ function tableType(table: DecisionTable | undefined): Type {
   return table.hitPolicy === 'collect' ? listOf(row) : row;
 }
 
-/** The type of `output`, as the next expression reads it: JSON has no instants, durations and optional values. */
+/** The type of `output`, as the next expression reads it: JSON has no instants, durations or optional values. */
 export function asResult(type: Type): Type {
   switch (type.kind) {
     case 'timestamp':
@@ -214,7 +216,7 @@ export function asResult(type: Type): Type {
     case 'map':
       return { ...type, of: asResult(type.of) };
     case 'object':
-      // Objects with instants are flat: events and instances.
+      // Objects with instants (events and instances) contain no other objects, so one level is enough.
       return {
         ...type,
         fields: new Map([...type.fields].map(([name, of]) => [name, isTime(of) ? string : of])),

@@ -6,9 +6,9 @@ import { innerStepsOf, type Step } from './step.ts';
 /** Parts of a definition that can never be reached (docs/reference/processes.md#problems). */
 
 /**
- * Problems `unreachable_step` after a step that always ends the instance; `unreachable_stage` at a stage whose entry is
- * never true; `dead_end` at a repeatable stage that begins again forever; `schema_violation` at a discretionary step
- * that nothing begins; warning `unreachable_milestone`.
+ * Reports the problems `unreachable_step` after a step that always ends the instance; `unreachable_stage` at a stage
+ * whose entry is never true; `dead_end` at a repeatable stage that begins again forever; `schema_violation` at a
+ * discretionary step that nothing begins; and the warning `unreachable_milestone`.
  */
 export function* checkFlow(spec: ProcessSpec): Generator<void, ProcessProblem[]> {
   const found: ProcessProblem[] = [];
@@ -57,7 +57,7 @@ function* listsOf(spec: ProcessSpec): Generator<StepList> {
       { steps, path: `/stages/${n}/steps` },
     ]),
   ];
-  // Discretionary steps don't follow each other; the lists inside of them do.
+  // Discretionary steps don't follow each other, but the steps in the lists inside them do.
   const alone = spec.stages.flatMap(({ discretionary }, n) =>
     discretionary.map((step, m) => ({ step, path: `/stages/${n}/discretionary/${m}` })),
   );
@@ -81,7 +81,9 @@ function behindAnEnd(steps: readonly Step[], path: string): ProcessProblem[] {
   ];
 }
 
-/** Whether a step is always the last one: it completes the instance, or raises an error that isn't caught inside. */
+/**
+ * Whether nothing can follow a step: it completes the instance, or raises an error that isn't caught inside the step.
+ */
 function alwaysEnds(step: Step): boolean {
   if (step.when !== undefined) return false;
   if (step.complete !== undefined || step.raise !== undefined) return true;
@@ -98,7 +100,7 @@ function completes(step: Step): boolean {
   return step.when === undefined && (step.complete !== undefined || (step.do ?? []).some(completes));
 }
 
-/** Stages that can begin: all conditions that their entry certainly requires can be met. */
+/** The stages that can begin, because every condition that their entry certainly requires can be met. */
 function reachableStages(stages: readonly Stage[]): Set<string> {
   const reachable = new Set<string>();
   const endless = new Set(

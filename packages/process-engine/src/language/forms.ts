@@ -4,9 +4,9 @@ import { Uuid } from '@baton/values/wire';
 
 /** Small schemas that steps and stages share (docs/reference/processes.md#language). */
 
-/** Longer than the limit of an expression, because an expression that is too long has its own problem code. */
+/** Longer than an expression may be, so that an expression that is too long is reported with its own problem code. */
 export const textCharactersMax = 20_000;
-/** The maximum number of steps in a list: of a stage, a branch, a handler. */
+/** The maximum number of steps in a list (of a stage, a branch or a handler). */
 export const stepsMax = 100;
 const fieldsMax = 100;
 const inputsMax = 100;
@@ -63,7 +63,7 @@ export const Assignee = z
 export type Assignee = z.output<typeof Assignee>;
 export const AssigneeChain = z.array(Assignee).min(1).max(10);
 
-/** A deadline: wall time, an instant, or working time by a calendar. `warnBefore` is wall time before it. */
+/** A deadline: wall time, an instant, or working time by a calendar. `warnBefore` is wall time before the deadline. */
 const dueMembers = {
   at: Expression.optional(),
   duration: IsoDuration.optional(),
@@ -108,7 +108,10 @@ export const Escalation = z
 export type Escalation = z.output<typeof Escalation>;
 export const Escalations = z.array(Escalation).max(5);
 
-/** The events that a step or handler waits for. `where` reads `event`, and inside of an instance also its variables. */
+/**
+ * The events that a step or handler waits for. `where` reads `event` and, inside an instance, the instance's variables
+ * too.
+ */
 export const Trigger = z
   .strictObject({
     event: z

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Problems of a definition of a process (docs/reference/processes.md#problems). */
+/** Problems in the definition of a process (docs/reference/processes.md#problems). */
 
 const errorCodes = [
   'schema_violation',
@@ -56,7 +56,7 @@ export const ProcessProblem = z
   .meta({ id: 'ProcessProblem' });
 export type ProcessProblem = z.infer<typeof ProcessProblem>;
 
-/** The maximum number of reported problems: 50 of the definition's schema, and as many of all other kinds. */
+/** The maximum number of reported problems: 50 violations of the definition's schema, and 200 in total. */
 export const shapeProblemsMax = 50;
 export const problemsMax = 200;
 

@@ -11,13 +11,13 @@ import { textCharactersMax } from './forms.ts';
 import { type ProcessProblem, pointer, problem, shapeProblemsMax } from './problems.ts';
 import { readYaml, textDepthMax, textNodesMax, yamlCharactersMax } from './yaml.ts';
 
-/** Parses a definition up to its schema (docs/reference/processes.md#problems). */
+/** Parses a definition and validates it against its schema (docs/reference/processes.md#problems). */
 
-/** The limit for compact JSON in UTF-8; a decision table of 500 rules fits. */
+/** The maximum size of a definition as compact JSON in UTF-8; a decision table of 500 rules fits. */
 export const specBytesMax = 262_144;
 const specNodesMax = textNodesMax;
 const specDepthMax = textDepthMax;
-/** The limit for the JSON Schemas in a definition, the same as for every schema. */
+/** The limit for the total size of the JSON Schemas in a definition, the same as for every schema. */
 const schemaBounds = { bytes: 65_536, depth: 20, nodes: 5_000 };
 
 export type ReadDefinition =
@@ -25,9 +25,9 @@ export type ReadDefinition =
   | { readonly spec: undefined; readonly problems: readonly ProcessProblem[] };
 
 /**
- * @param sent an object, or YAML 1.2 text @returns the definition with its defaults, if it matches the schema; problems
- * `invalid_yaml`, `invalid_document`, `unresolved_install_variable`, `schema_violation`, `unresolved_data_ref`. Yields
- * so that other work can run.
+ * @param sent an object, or YAML 1.2 text @returns the definition with its defaults if it matches the schema, otherwise
+ * the problems: `invalid_yaml`, `invalid_document`, `unresolved_install_variable`, `schema_violation`,
+ * `unresolved_data_ref`. Yields so that other work can run.
  */
 export function* readDefinition(sent: unknown): Generator<void, ReadDefinition> {
   const read = typeof sent === 'string' ? fromYaml(sent) : fromJson(sent);
@@ -59,7 +59,7 @@ function failed(one: ProcessProblem): ReadDefinition {
   return { spec: undefined, problems: [one] };
 }
 
-/** The details of the refusal for a document that is too large; undefined if it is not. */
+/** The details of the refusal if the document is too large; otherwise undefined. */
 export function sizeFault(sent: unknown): { maxBytes: number; actualBytes: number } | undefined {
   const text = typeof sent === 'string' ? sent : JSON.stringify(sent ?? null);
   const actualBytes = Buffer.byteLength(text);
@@ -108,7 +108,7 @@ function* checkingSchemas(spec: ProcessSpec): Generator<void, ProcessProblem[]> 
   let patterns = 0;
   for (const { schema, path } of schemas) {
     patterns += patternsIn(schema);
-    // Each pattern takes 20 µs to compile, regardless of its schema.
+    // Limited for all schemas together, because each pattern takes 20 µs to compile, whichever schema contains it.
     const fault =
       patterns > patternSizesMax
         ? problem('schema_violation', path, 'all patterns together are too large')

@@ -43,7 +43,7 @@ export const stepKinds = [
 ] as const;
 export type StepKind = (typeof stepKinds)[number];
 
-/** A task for a person. The result is `step.result`, in the form of `form`, a JSON Schema. */
+/** A task for a person. The result is `step.result`, whose schema is `form`, a JSON Schema. */
 const Human = z.strictObject({
   taskType: TypeKey,
   title: Template,
@@ -266,7 +266,7 @@ function kindsOf(step: object): StepKind[] {
   return stepKinds.filter((kind) => (step as { [name: string]: unknown })[kind] !== undefined);
 }
 
-/** The kind of a step, named by its one member. */
+/** The kind of a step: the name of its only member. */
 export function kindOf(step: Step): StepKind {
   return kindsOf(step)[0] as StepKind;
 }
@@ -277,7 +277,7 @@ export interface InnerSteps {
   readonly steps: readonly Step[];
 }
 
-/** All lists of steps directly inside of a step, in document order. */
+/** All lists of steps directly inside a step, in document order. */
 export function innerStepsOf(step: Step): InnerSteps[] {
   const lists: (InnerSteps | undefined)[] = [
     of('/listen/onTimeout', step.listen?.onTimeout),

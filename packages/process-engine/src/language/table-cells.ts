@@ -79,7 +79,7 @@ function comparison(op: string, [left, right]: readonly [Node, Node], variable: 
     : { kind: 'range', low: value, openLow: op === '>', high: Number.POSITIVE_INFINITY, openHigh: true };
 }
 
-/** The values that both match. */
+/** The values that both cells match. */
 export function both(a: Cell, b: Cell): Cell {
   if (a.kind === 'unknown' || b.kind === 'unknown') return unknown;
   if (a.kind === 'any') return b;
@@ -110,13 +110,13 @@ export function admits(cell: Cell, value: Scalar): boolean {
   }
 }
 
-/** Whether some value certainly matches both. */
+/** Whether there is certainly a value that both cells match. */
 export function overlap(a: Cell, b: Cell): boolean {
   const common = both(a, b);
   return common.kind !== 'unknown' && !(common.kind === 'values' && common.values.length === 0);
 }
 
-/** Whether a cell certainly matches everything that another matches. */
+/** Whether one cell certainly matches everything that another matches. */
 export function covers(wide: Cell, narrow: Cell): boolean {
   if (wide.kind === 'any') return true;
   if (wide.kind === 'unknown' || narrow.kind === 'unknown' || narrow.kind === 'any') return false;

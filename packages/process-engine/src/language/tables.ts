@@ -5,17 +5,17 @@ import { ExpressionProblem, parseExpression } from './expressions/parse-expressi
 import { type ProcessProblem, problem, warning } from './problems.ts';
 import { admits, type Cell, cellOf, covers, overlap, samplesOf } from './table-cells.ts';
 
-/** Problems of decision tables (docs/reference/processes.md#language). */
+/** Problems in decision tables (docs/reference/processes.md#language). */
 
 const problemsMax = 50;
-/** The maximum number of combinations of values that are tried to find one that no rule matches. */
+/** How many combinations of values are tried at most in the search for one that no rule matches. */
 const trialsMax = 100_000;
 
 /**
- * Problems `invalid_table_cell`, and those of its cells' expressions; `table_overlap` if two rules of a table with the
- * policy `unique` certainly match together; warnings `table_gap` and `table_rule_unreachable`. Cells with unknown
- * values cause no problem. @param named called with each calendar that a cell refers to; null for the calendar of the
- * process
+ * Reports `invalid_table_cell` and the problems of the cells' expressions, `table_overlap` if two rules of a table with
+ * the policy `unique` certainly match together, and the warnings `table_gap` and `table_rule_unreachable`. Cells with
+ * unknown values cause no problem. @param named called with each calendar that a cell refers to; null for the calendar
+ * of the process
  */
 export function* checkTables(
   { decisions }: ProcessSpec,

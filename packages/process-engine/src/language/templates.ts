@@ -16,7 +16,8 @@ export function partsOfTemplate(template: string): TextPart<string>[] | undefine
     const literal = template.slice(at, begin < 0 ? undefined : begin);
     if (literal.includes('}}') || count > placeholdersMax) return undefined;
     if (begin < 0) return [...parts, { literal, expression: undefined }];
-    // The placeholder ends where the expression ends: a map may end with the same brackets.
+    // The placeholder ends where its expression ends: a map at the end of the expression adds closing brackets of its
+    // own.
     let end = template.indexOf('}}', begin + 2);
     if (end < 0) return undefined;
     while (template[end + 2] === '}') end += 1;

@@ -14,7 +14,7 @@ export interface Place {
   readonly isTemplate: boolean;
   readonly environment: Exclude<keyof ProcessEnvironments, 'tables'>;
   readonly wanted: Wanted;
-  /** The step whose own `step.result` it reads. */
+  /** The step whose own `step.result` the expression reads. */
   readonly ofResult?: { readonly step: Step; readonly part: 'output' | 'export' };
 }
 

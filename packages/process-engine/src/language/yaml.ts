@@ -6,7 +6,7 @@ import { type ProcessProblem, pointer, problem } from './problems.ts';
 /** YAML text of this length is parsed in 40 ms; larger documents must be sent as JSON. */
 export const yamlCharactersMax = 65_536;
 
-/** The limits of a parsed document: its depth, and the number of its values. */
+/** The limits for a parsed document: its depth, and the number of its values. */
 export const textDepthMax = 64;
 export const textNodesMax = 20_000;
 
@@ -44,7 +44,7 @@ class NotJson extends Error {
   }
 }
 
-/** A copy without shared parts: a repeated value counts each time. @throws NotJson */
+/** A copy without shared parts, in which a repeated value counts each time. @throws NotJson */
 function jsonOf(value: unknown, nodes: { left: number }, path: string, depth: number): Json {
   nodes.left -= 1;
   if (nodes.left < 0) throw new NotJson(path, `has more than ${textNodesMax} values`);

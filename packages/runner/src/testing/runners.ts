@@ -9,11 +9,11 @@ import type { Participant, RunningBaton } from '@baton/testing/running-baton';
 export type Agent = Pick<Participant, 'token' | 'principalId'> & { readonly url?: string };
 
 export interface Running extends BatonProcess {
-  /** A folder for files of its commands. */
+  /** A folder for files that the runner's commands write. */
   readonly place: string;
 }
 
-/** Another secret that the commands of these runners get. */
+/** A secret other than the token, which the runners' commands get in their environment. */
 export const apiKey = 'sk-1234567890"abcdef';
 export const mainFile = 'packages/runner/src/main.ts';
 
@@ -63,7 +63,7 @@ export class Runners {
       BATON_URL: url,
       BATON_TOKEN: token,
       DEPLOY_API_KEY: apiKey,
-      // Baton's programs read settings in any spelling.
+      // Baton's programs read settings in any combination of upper and lower case.
       iam_database_url: 'postgresql://lower-case-setting',
       Cp_Bootstrap_Token: 'mixed-case-setting',
       baton_other: 'lower-case-setting',
@@ -84,6 +84,6 @@ export class Runners {
     (await this.#baton.admin.tasks.listComments(id)).items.map(({ body }) => body);
 }
 
-/** A command's line for the runner. */
+/** A command that prints a line for the runner. */
 export const say = (ask: object) => sayText(JSON.stringify(ask));
 export const sayText = (text: string) => `printf '%s %s\\n' "$BATON_MARK" '${text}'`;

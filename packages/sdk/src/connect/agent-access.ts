@@ -4,7 +4,7 @@ import type { AccessRole } from '../generated/coordination-types.ts';
 import { ConnectRefusal } from './connect-refusal.ts';
 
 const keyCharactersMax = 63;
-/** People who have it may issue credentials. `GET /agents/me` takes the key `me`. */
+/** Holders of this permission may issue credentials. The key `me` is reserved, because `GET /agents/me` uses it. */
 const administrator = 'admin';
 const reservedKey = 'me';
 
@@ -22,7 +22,8 @@ export async function requireAdministrator(baton: BatonClient, call: CallOptions
 export const mayConnect = (permissions: readonly string[]): boolean => permissions.includes(administrator);
 
 /**
- * The permissions that an access role grants to an agent: all but those of people, as bindings of the role do.
+ * The permissions that an access role grants to an agent: all except those that only people have, as in bindings of the
+ * role.
  * @throws ConnectRefusal for a role of administrators, and for one that grants an agent nothing
  */
 export async function permissionsForAgent(

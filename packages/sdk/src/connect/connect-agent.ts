@@ -9,7 +9,7 @@ import { readCalls } from './first-call.ts';
 import type { IssuedConnection } from './issued-connection.ts';
 import type { ConnectClient } from './snippets.ts';
 
-/** The two services, as the person who connects an agent. */
+/** The clients of the two services, with the credential of the person who connects an agent. */
 export interface ConnectServices {
   readonly baton: BatonClient;
   /** Identity's administration of the tenant. */
@@ -32,20 +32,20 @@ export interface ConnectRequest {
   readonly workspaceId?: string | undefined;
   /** The lifetime of the token. */
   readonly lifetimeSeconds: number;
-  /** Revokes the token of an agent that is connected already, and issues a new one. */
+  /** Revokes the token of an agent that is already connected, and issues a new one. */
   readonly replaces?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The revisions that `connectAgent` publishes have the client in `executor.params`. */
+/** The revisions that `connectAgent` publishes contain the client in `executor.params`. */
 const marker = 'connectedBy';
 const tokenPrefix = 'connect ';
 const audience = 'control-plane';
 const scopes = ['control-plane:read', 'control-plane:write'];
 
 /**
- * Registers an agent, links its identity, and issues its token. A repetition continues where an earlier attempt
- * stopped, and revokes the token of that attempt: an agent has one token at most that was issued here.
+ * Registers an agent, links its identity, and issues its token. Repeating the call continues where an earlier attempt
+ * stopped, and revokes the token of that attempt: an agent has at most one token that was issued here.
  * @throws ConnectRefusal for a request that can't succeed; BatonError if a service rejects a call
  */
 export async function connectAgent(
@@ -111,9 +111,9 @@ async function findConnected(baton: BatonClient, key: string, call: CallOptions)
 }
 
 interface EarlierTokens {
-  /** Issued here, and not revoked. */
+  /** Tokens that were issued here and have not been revoked. */
   readonly live: readonly PlatformAccessToken[];
-  /** The newest token of the identity, also a revoked one. */
+  /** The newest token of the identity, even if it is revoked. */
   readonly lastId: string | undefined;
 }
 
@@ -131,7 +131,9 @@ async function earlierTokens(
   return { live, lastId: tokens.at(-1)?.id };
 }
 
-/** @throws ConnectRefusal if the agent works with an earlier token */
+/**
+ * @throws ConnectRefusal if the agent has used an earlier token
+ */
 function refuseUsed({ live }: EarlierTokens, key: string): void {
   const used = live.find(
     ({ lastUsedAt, expiresAt }) => lastUsedAt !== null && Date.parse(expiresAt) > Date.now(),
@@ -165,7 +167,7 @@ interface Linked {
   readonly agentId: string;
 }
 
-/** Links the identity of an earlier attempt again, or a new one. */
+/** Links the identity of an earlier attempt again, or a new identity. */
 async function link(services: ConnectServices, agent: Agent, call: CallOptions): Promise<Linked> {
   const known = await findIdentity(services, agent, call);
   if (known !== undefined) return linkIdentity(services, agent, known, call);
@@ -177,7 +179,7 @@ async function link(services: ConnectServices, agent: Agent, call: CallOptions):
   } catch (error) {
     await identity.principals.disable(tenantId, id, { reason: 'connect_not_linked' });
     if (!(error instanceof BatonError) || error.code !== 'agent_identity_conflict') throw error;
-    // Another attempt at the same time has linked its identity first.
+    // A concurrent attempt has linked its identity first.
     const linked = await services.baton.agents.get(agent.key, call);
     const theirs = await findIdentity(services, linked, call);
     if (theirs === undefined) throw error;
@@ -185,7 +187,7 @@ async function link(services: ConnectServices, agent: Agent, call: CallOptions):
   }
 }
 
-/** The identity's principal that an agent is linked to, also if the link was revoked. */
+/** The identity's principal that an agent is linked to, even if the link was revoked. */
 async function findIdentity(
   { baton, administration: { tenantId, issuer } }: ConnectServices,
   { principalId }: Pick<Agent, 'principalId'>,
@@ -209,9 +211,9 @@ async function linkIdentity(
 }
 
 /**
- * Two attempts at the same time have the same Idempotency-Key, so that only one gets a token. It isn't aborted, because
- * the caller couldn't revoke a token of which it has no id.
- * @throws ConnectRefusal for the other one, and if the response with the secret was lost
+ * Two concurrent attempts have the same Idempotency-Key, so that only one gets a token. The request isn't aborted,
+ * because the caller couldn't revoke a token whose id it doesn't know.
+ * @throws ConnectRefusal for the other attempt, and if the response with the secret was lost
  */
 async function issue(
   { administration: { identity, tenantId } }: ConnectServices,

@@ -5,7 +5,7 @@ import type { Session } from '../generated/coordination-types.ts';
 import { sleep } from '../wait.ts';
 import type { CallsBefore, IssuedConnection } from './issued-connection.ts';
 
-/** The client of a session, by the names that it gave itself. */
+/** The client of a session, with the names that it reported. */
 interface ConnectedClient {
   readonly name: string;
   readonly version: string;
@@ -18,10 +18,10 @@ export type FirstCall =
   | { readonly state: 'waiting' }
   /** The agent was retired or disabled, or its identity was revoked. */
   | { readonly state: 'removed' }
-  /** The token has expired without a call. */
+  /** The token expired before any call. */
   | { readonly state: 'expired' };
 
-/** In milliseconds. The second one is the wait for the session that names the client, after the first call. */
+/** In milliseconds. The second value is the wait, after the first call, for the session that names the client. */
 const pollMs = 1_000;
 const nameMsMax = 10_000;
 const callMsMax = 15_000;
@@ -35,7 +35,7 @@ export async function readCalls(
   return { lastUsedAt, sessionId: session?.id ?? null };
 }
 
-/** Reads once whether the agent of a connection has called. */
+/** Checks once whether the agent of a connection has called. */
 async function readFirstCall(
   baton: BatonClient,
   { principalId, before }: Pick<IssuedConnection, 'principalId' | 'before'>,

@@ -1,4 +1,7 @@
-/** What coordination knew about an agent before it got its token. Its own values are compared, so no clock is involved. */
+/**
+ * What coordination knew about an agent before it got its token. Coordination's values are only compared with each
+ * other, so no clock is involved.
+ */
 export interface CallsBefore {
   readonly lastUsedAt: string | null;
   readonly sessionId: string | null;
@@ -16,6 +19,6 @@ export interface IssuedConnection {
   readonly lifetimeSeconds: number;
   /** Whether its permissions let it open a session, which names the client. */
   readonly opensSessions: boolean;
-  /** The calls of the agent before it got this token. */
+  /** The number of the agent's calls before it got this token. */
   readonly before: CallsBefore;
 }

@@ -13,11 +13,11 @@ export interface HttpServer {
 
 /** A client of the Model Context Protocol, and the form of its configuration. */
 export interface McpClient {
-  /** The name that people know. */
+  /** The name by which people know the client. */
   readonly title: string;
   /** The file that the client reads. */
   readonly file: string;
-  /** The client's syntax for the variable BATON_TOKEN of its environment; undefined if it has none. */
+  /** The client's syntax for the environment variable BATON_TOKEN; undefined if it has none. */
   readonly reference: string | undefined;
   readonly format: 'json' | 'toml';
   writeStdio(server: StdioServer): string;
@@ -26,7 +26,7 @@ export interface McpClient {
 }
 
 export const tokenVariable = 'BATON_TOKEN';
-/** In the file of VS Code, which then prompts for the token and stores it. */
+/** The placeholder in the file of VS Code, which then prompts for the token and stores it. */
 export const tokenInput = '${input:baton-token}';
 
 const json = (value: object) => JSON.stringify(value, undefined, 2);
@@ -103,7 +103,7 @@ export const mcpClients = {
     reference: `$${tokenVariable}`,
     format: 'json',
     writeStdio: inMcpServers,
-    // Gemini CLI expects the protocol's former transport (SSE) at `url`.
+    // Gemini CLI expects the protocol's former transport (SSE) under `url`.
     writeHttp: ({ url, headers }) => inMcpServers({ httpUrl: url, headers }),
   },
 } satisfies Record<string, McpClient>;
@@ -119,7 +119,7 @@ export const anyMcpClient: McpClient = {
   reference: undefined,
 };
 
-/** An inline table of TOML, whose strings are those of JSON. */
+/** An inline TOML table, whose strings have the same syntax as in JSON. */
 function inlineTable(values: Readonly<Record<string, string>>): string {
   const members = Object.entries(values).map(([name, value]) => `${name} = ${JSON.stringify(value)}`);
   return `{ ${members.join(', ')} }`;

@@ -9,16 +9,16 @@ import {
 
 const { 'claude-desktop': _stdioOnly, ...httpClients } = mcpClients;
 
-/** MCP clients that reach a Baton elsewhere without an installation. */
+/** The MCP clients that reach a Baton elsewhere without an installation. */
 const mcp: Readonly<Record<Exclude<McpClientName, 'claude-desktop'> | 'mcp', McpClient>> = {
   ...httpClients,
   mcp: anyMcpClient,
 };
 
-/** What an agent is connected by: an MCP client, a command per task, or a program that uses the SDK. */
+/** What connects an agent: an MCP client, a command per task, or a program that uses the SDK. */
 export type ConnectClient = keyof typeof mcp | 'command' | 'sdk';
 
-/** The names of the clients that people see, in the order in which they choose. */
+/** The names of the clients as people see them, in the order in which they are offered. */
 export const connectClients: Readonly<Record<ConnectClient, string>> = {
   'claude-code': mcp['claude-code'].title,
   codex: mcp.codex.title,
@@ -49,7 +49,7 @@ export interface SnippetValues {
   readonly stdio?: Pick<StdioServer, 'command' | 'args'> | undefined;
 }
 
-/** The text to paste, where, and what to do next. It contains the token. */
+/** The text to paste, where to paste it, and what to do next. The text contains the token. */
 export interface Snippet {
   readonly text: string;
   readonly file: string;
@@ -120,7 +120,7 @@ function envSnippet({ url, token, agentKey, workspace }: SnippetValues): Snippet
   };
 }
 
-/** One word for a shell, whatever it contains. */
+/** Quotes a string as one word for a shell, whatever it contains. */
 function shellWord(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }

@@ -62,7 +62,7 @@ test('a store lets the next start go on after the last event that was handled', 
   for (const title of ['one', 'two', 'three']) await baton.tasks.create({ title });
   const first = await followed(2, { cursor, store, types: ['task.created'] }, async () => undefined);
   assert.deepEqual(await titlesOf(first), ['one', 'two']);
-  // The loop was exited during the second event: that event was not handled, and is delivered again.
+  // The loop was exited during the second event, so that event counts as not handled and is delivered again.
   const second = await followed(2, { store, types: ['task.created'] }, async () => undefined);
   assert.deepEqual(await titlesOf(second), ['two', 'three']);
 });
@@ -78,7 +78,7 @@ test('a silent socket is reopened, and after pages a socket is tried again', asy
   globalThis.WebSocket = class extends realSocket {
     constructor(url: string | URL, protocols?: ConstructorParameters<typeof WebSocket>[1]) {
       opened.push(String(url));
-      // The second and the third use a service without sockets.
+      // The second and third sockets use a service without sockets.
       super([2, 3].includes(opened.length) ? `${String(url)}/none` : url, protocols);
     }
   };
@@ -219,7 +219,8 @@ test('a store knows where to begin from the first start on, before any event cam
   const store = { read: async () => kept, write: async (text: string) => void (kept = text) };
   const stop = AbortSignal.timeout(60_000);
   const pause = () => new Promise((resolve) => setTimeout(resolve, 5));
-  // An event is visible when all transactions that began before it have ended: until then the journal ends before it.
+  // An event becomes visible only when all transactions that began before it have ended. Until then, the end of the
+  // journal is before it.
   const { id: before } = await baton.tasks.create({ title: 'before anybody looked' });
   const newest = async () => (await baton.events.list({ tail: 1 }, { signal: stop })).items[0]?.entityId;
   while ((await newest()) !== before) await pause();

@@ -18,7 +18,7 @@ export interface FollowOptions {
   readonly signal?: AbortSignal;
   /** The polling interval in milliseconds while no socket is available; 2,000 by default. */
   readonly pollMs?: number;
-  /** Skips an event whose id was among this many events before it; 0 by default, which skips none. */
+  /** Skips an event if its id was among this many previous events; 0 by default, which skips none. */
   readonly dedupe?: number;
   /** Whether to try a socket; `true` by default. */
   readonly socket?: boolean;
@@ -27,13 +27,13 @@ export interface FollowOptions {
 /** The longest delay that a service can require before the next request. */
 const askedWaitMsMax = 300_000;
 
-/** Counts, and times in milliseconds. */
+/** Numbers of sockets, and times in milliseconds. */
 export const followBounds = {
-  /** After this many consecutive sockets that ended at once, pages are read instead. */
+  /** After this many consecutive sockets that ended at once, the client reads pages instead. */
   socketsMax: 2,
   /** A socket that lasted this long counts as working. */
   goodSocketMs: 10_000,
-  /** How long pages are read before the next attempt with a socket. */
+  /** How long the client reads pages before it tries a socket again. */
   pagesMs: 60_000,
   /** A socket that is silent for this long is reopened: browsers don't report a lost network. */
   silentMs: 60_000,
@@ -66,14 +66,14 @@ export async function* follow(
     let isGood = false;
     let askedMs = 0;
     try {
-      // Stored at once: otherwise a restart before the first event would begin later.
+      // Stored at once, because otherwise a restart before the first event would begin at a later position.
       if (from.cursor === undefined) await passed(await endOfJournal(api, signal));
       const cursor = from.cursor as string;
       const events = isSocket
         ? eventsBySocket(api, cursor, { ...options, silentMs })
         : eventsByPages(api, cursor, { ...options, ...(isSocketThere && { forMs: pagesMs }), passed });
       for await (const event of events) {
-        // A page may contain another 200.
+        // Checked for each event, because a page may contain another 200 of them.
         if (signal?.aborted) return;
         isGood = true;
         if (seen.add(event.id)) yield event;
@@ -86,14 +86,17 @@ export async function* follow(
       if (error instanceof BatonError) askedMs = Math.min(error.retryAfterMs ?? 0, askedWaitMsMax);
     }
     if (isSocket) socketFailures = isGood ? 0 : socketFailures + 1;
-    // After a period of pages, one socket is tried; if it ends at once, pages are read again.
+    // After a period of reading pages, a single socket is tried; if it ends at once, pages are read again.
     else socketFailures = socketsMax - 1;
     failures = isGood ? 1 : failures + 1;
     await sleep(backoffMs(failures, askedMs), signal).catch(() => undefined);
   }
 }
 
-/** A proxy without support for sockets may have rejected the socket. The error of the page is the real one. */
+/**
+ * Whether to continue after an error. A proxy without support for sockets may be what rejected the socket, so only the
+ * error of a request for a page counts.
+ */
 function isPassing(error: unknown): boolean {
   return error instanceof SocketRefusal || (error instanceof BatonError && error.retryable);
 }
@@ -106,7 +109,7 @@ async function endOfJournal(api: Api, signal: AbortSignal | undefined): Promise<
 interface PageOptions extends FollowOptions {
   /** Ends after the page at which this many milliseconds have passed; never by default. */
   readonly forMs?: number;
-  /** Called with the cursor after each page, which is also past the events that the filter skips. */
+  /** Called with the cursor after each page, because that cursor is also past the events that the filter skips. */
   passed(cursor: string): Promise<void>;
 }
 

@@ -29,7 +29,7 @@ export async function* eventsBySocket(
   { types, workspaceId, signal, silentMs }: SocketOptions,
 ): AsyncGenerator<JournalEvent, void, undefined> {
   const token = await api.accessToken?.get(signal);
-  // A listener that is added after the abort is not called.
+  // Checked here because a listener that is added after the abort is not called.
   if (signal?.aborted) throw signal.reason;
   const query = new URLSearchParams({ after: cursor });
   if (types !== undefined) query.set('types', types.join(','));
@@ -39,8 +39,8 @@ export async function* eventsBySocket(
   const waiting: JournalEvent[] = [];
   let end: Error | 'closed' | undefined;
   let wake: () => void = () => undefined;
-  // Later events are discarded and the socket is closed at once: otherwise a slow reader would accumulate the events of
-  // a fast service.
+  // The socket is closed at once and later events are discarded: otherwise the events of a fast service would
+  // accumulate for a slow reader.
   const endWith = (reason: Error | 'closed') => {
     if (end === undefined) socket.close();
     end ??= reason;
@@ -89,7 +89,9 @@ export async function* eventsBySocket(
   }
 }
 
-/** Pages are read if sockets aren't permitted, or if the token doesn't fit into a header. */
+/**
+ * Opens a socket. If sockets aren't permitted, or the token doesn't fit into a header, the caller reads pages instead.
+ */
 function opened(url: string, protocols: string[]): WebSocket {
   try {
     return new WebSocket(url, protocols);

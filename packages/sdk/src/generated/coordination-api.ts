@@ -369,7 +369,7 @@ cursor?: string;
 }, options?: CallOptions): Paged<TaskPage, Task>;
 /** Read a task. Needs tasks.read. `GET /api/v1/tasks/{ref}` */
 get(ref: string, options?: CallOptions): Promise<Task>;
-/** Change a task. The holder of the live claim presents claimId and fencingToken. Unchanged values have no effect. A change of title, description, acceptance, or of a custom field that the outcome of an approved gate reads renews the approval request, unless the caller may decide it. Only the author of a check or a requirement, or a person, can remove or change it or clear a field that its condition reads; a principal that worked on the task never can. Needs tasks.write. `PATCH /api/v1/tasks/{ref}` */
+/** Change a task. The holder of the live claim presents claimId and fencingToken. Unchanged values have no effect. A change to title, description or acceptance, or to a custom field that the outcome of an approved gate reads renews the approval request, unless the caller may decide it. Only the author of a check or a requirement, or a person, can remove or change it or clear a field that its condition reads; a principal that worked on the task never can. Needs tasks.write. `PATCH /api/v1/tasks/{ref}` */
 update(ref: string, body: TaskChange, options: CallOptions & Matched): Promise<Task>;
 /** Complete a task. A task with checks keeps its status until a verification attempt has passed; a second call returns the task unchanged. A task of a process step with a form can only be completed while its custom fields satisfy the form (`/tasks/{ref}/form`). Needs tasks.write. `POST /api/v1/tasks/{ref}:complete` */
 complete(ref: string, body: TaskCompletion, options: CallOptions & Matched): Promise<Task>;
@@ -444,7 +444,7 @@ cursor?: string;
 }, options?: CallOptions): Paged<SessionPage, Session>;
 /** Read a session. For its owner, or with `sessions.manage`. `GET /api/v1/sessions/{id}` */
 get(id: string, options?: CallOptions): Promise<Session>;
-/** Extend the lease of a session. For its owner, or with `sessions.manage`. Send a heartbeat every third of the lease. Without `ttlSeconds`, it is renewed for its original length. A lease found expired is recorded, its claims are released, and the response is `session_expired`. Needs sessions.open or sessions.manage. `POST /api/v1/sessions/{id}:heartbeat` */
+/** Extend the lease of a session. For its owner, or with `sessions.manage`. Send a heartbeat every third of the lease. Without `ttlSeconds`, it is renewed for its original length. If the lease has already expired, the expiry is recorded, the claims of the session are released, and the response is `session_expired`. Needs sessions.open or sessions.manage. `POST /api/v1/sessions/{id}:heartbeat` */
 heartbeat(id: string, body?: SessionHeartbeat, options?: CallOptions): Promise<Session>;
 /** Close a session and release its claims. For its owner, or with `sessions.manage`. Closing a closed session has no effect. Needs sessions.open or sessions.manage. `POST /api/v1/sessions/{id}:close` */
 close(id: string, body?: SessionClose, options?: CallOptions): Promise<Session>;
@@ -493,7 +493,7 @@ cursor?: string;
 get(id: string, options?: CallOptions): Promise<Claim>;
 /** Extend or shorten the lease of a claim. For its holder, or with `claims.manage`. Send a heartbeat every third of the lease. Without `ttlSeconds`, the lease is renewed for its original length. Needs tasks.claim or claims.manage. `POST /api/v1/claims/{id}:heartbeat` */
 heartbeat(id: string, body?: ClaimHeartbeat, options?: CallOptions): Promise<Claim>;
-/** Check whether a claim and its fencing token currently protect the task. For external gateways (Git, deployments) that must reject a stale holder. `superseded` if the token is not that of the last claim of the task. Needs tasks.read. `POST /api/v1/claims/{id}:check` */
+/** Check whether a claim and its fencing token currently protect the task. For external gateways (Git, deployments) that must reject a stale holder. `superseded` if the token is not that of the latest claim of the task. Needs tasks.read. `POST /api/v1/claims/{id}:check` */
 check(id: string, body: ClaimCheckRequest, options?: CallOptions): Promise<ClaimCheck>;
 /** Release a claim. For its holder, or with `claims.manage`. A claim that has already ended doesn't change. Needs tasks.claim or claims.manage. `POST /api/v1/claims/{id}:release` */
 release(id: string, body?: ClaimRelease, options?: CallOptions): Promise<Claim>;
@@ -615,13 +615,13 @@ cursor?: string;
 get(id: string, options?: CallOptions): Promise<Approval>;
 /** Approve. For the assigned person, or a person with the required role. Opens a gate. If the subject has changed, the request needs `subjectDigest` with the digest of the current subject. Needs approvals.decide. `POST /api/v1/approvals/{id}:approve` */
 approve(id: string, body?: ApprovalDecision, options?: CallOptions & Partial<Matched>): Promise<Approval>;
-/** Reject. For the people who may approve. Opens a gate too; its task stays open, and people decide how to continue. Needs approvals.decide. `POST /api/v1/approvals/{id}:reject` */
+/** Reject. For the people who may approve. Also opens a gate; its task stays open, and people decide how to continue. Needs approvals.decide. `POST /api/v1/approvals/{id}:reject` */
 reject(id: string, body?: ApprovalDecision, options?: CallOptions & Partial<Matched>): Promise<Approval>;
 /** Cancel a request for approval. Opens a gate. Only a person who may decide a gate can cancel one that another principal requested. A request that a task type, rule, process or verification declares can be cancelled by such a person, or by a person with `claims.manage`. Cancelling again changes nothing. Needs approvals.manage. `POST /api/v1/approvals/{id}:cancel` */
 cancel(id: string, body?: ApprovalCancellation, options?: CallOptions): Promise<Approval>;
 /** Read the outcome of a decision and its progress. The task's type declares the outcome. A worker executes it on behalf of the decider; it waits while a task that it changes is claimed or held back. Needs approvals.read. `GET /api/v1/approvals/{id}/outcome` */
 getOutcome(id: string, options?: CallOptions): Promise<ApprovalOutcome>;
-/** Retry the outcome of a decision. For the decider, or an administrator, once the outcome has failed or hangs. Completed actions are not repeated; a worker retries the others. Needs approvals.decide. `POST /api/v1/approvals/{id}:replay-outcome` */
+/** Retry the outcome of a decision. For the decider, or an administrator, once the outcome has failed or is stuck. Completed actions are not repeated; a worker retries the others. Needs approvals.decide. `POST /api/v1/approvals/{id}:replay-outcome` */
 replayOutcome(id: string, options?: CallOptions): Promise<ApprovalOutcome>;
 }
 
@@ -763,7 +763,7 @@ previewSnapshot(body: KnowledgeSnapshot, options?: CallOptions): Promise<Reconci
 storeDocument(body: KnowledgeDocument, options?: CallOptions): Promise<StoredDocument>;
 /** Query the entities of some kinds in a workspace. Needs events.read. `POST /api/v1/knowledge/entities:query` */
 queryEntities(body: EntitiesQuery, options?: CallOptions): Paged<EntitiesPage, Record<string, unknown>>;
-/** Register a pack of kinds and rules for knowledge. `scope` tenant needs knowledge.packs.manage; a pack for all tenants can be registered by the principals in CP_KNOWLEDGE_PACK_ADMINS. The memory service defines the rest of the document. `POST /api/v1/knowledge/packs` */
+/** Register a pack of kinds and rules for knowledge. `scope: tenant` requires `knowledge.packs.manage`; only the principals in CP_KNOWLEDGE_PACK_ADMINS can register a pack for all tenants. The memory service defines the rest of the document. `POST /api/v1/knowledge/packs` */
 registerPack(body?: KnowledgePack, options?: CallOptions): Promise<RegisteredPack>;
 /** Read a pack of the tenant, or one for all tenants, by `name` or `name@version`. Needs events.read. `GET /api/v1/knowledge/packs/{ref}` */
 getPack(ref: string, options?: CallOptions): Promise<StoredKnowledgePack>;
@@ -802,7 +802,7 @@ cursor?: string;
 }, options?: CallOptions): Promise<WorkspaceTree>;
 /** Read a workspace. Needs workspaces.read. `GET /api/v1/workspaces/{id}` */
 get(id: string, options?: CallOptions): Promise<WorkspaceDetail>;
-/** Change a workspace, also an archived one. Values equal to the stored ones change nothing. taskTypes `null` inherits those of the parent. Needs workspaces.manage. `PATCH /api/v1/workspaces/{id}` */
+/** Change a workspace, even an archived one. Values equal to the stored ones change nothing. taskTypes `null` inherits those of the parent. Needs workspaces.manage. `PATCH /api/v1/workspaces/{id}` */
 update(id: string, body: WorkspaceChange, options: CallOptions & Matched): Promise<WorkspaceDetail>;
 /** Archive a workspace that has no active children and no active project. The workspace keeps its slug and its tasks. Archiving it again changes nothing. Needs workspaces.manage. `POST /api/v1/workspaces/{id}:archive` */
 archive(id: string, options?: CallOptions): Promise<WorkspaceDetail>;
@@ -1015,7 +1015,7 @@ cursor?: string;
 retire(key: string, body: ProcessRetirement, options?: CallOptions & { query?: {
 dryRun?: boolean;
 } }): Promise<RetiredProcess>;
-/** Replay instances with another definition. The candidate processes the recorded inputs of instances again, in the original order and at the original times, and the result is compared with the journals of the instances. The version number of the candidate is ignored. Results that only the candidate would wait for never arrive. Calendars are used in their current state. Instances whose inputs were not recorded, because they are older than that feature, are `incomplete`. Inputs before a migration are processed by the version of that time. Nothing is written. A tenant runs one call at a time, and a process two; four calls of a tenant wait for at most 10 s. Needs packages.test. `POST /api/v1/process-definitions/{key}:replay` */
+/** Replay instances with another definition. The candidate processes the recorded inputs of instances again, in the original order and at the original times, and the result is compared with the journals of the instances. The version number of the candidate is ignored. Results that only the candidate would wait for never arrive. Calendars are used in their current state. Instances whose inputs were not recorded, because they are older than that feature, are `incomplete`. Inputs before a migration are processed by the version of that time. Nothing is written. At most one call runs at a time per tenant, and two per server process; up to four calls per tenant wait for at most 10 s. Needs packages.test. `POST /api/v1/process-definitions/{key}:replay` */
 replay(key: string, body: ProcessReplayRequest, options?: CallOptions): Promise<ProcessReplay>;
 }
 
@@ -1091,7 +1091,7 @@ cursor?: string;
 }, options?: CallOptions): Paged<CalendarPage, Calendar>;
 /** Read a version of a calendar. `GET /api/v1/calendars/{key}` */
 get(key: string, options?: CallOptions): Promise<Calendar>;
-/** Retire a calendar. A retired calendar still computes. Retiring it again changes nothing, and publishing reactivates it. With `dryRun` nothing is written. Needs calendars.write. `POST /api/v1/calendars/{key}:retire` */
+/** Retire a calendar. A retired calendar can still be used for computations. Retiring it again changes nothing, and publishing reactivates it. With `dryRun` nothing is written. Needs calendars.write. `POST /api/v1/calendars/{key}:retire` */
 retire(key: string, body: CalendarRetirement, options?: CallOptions & { query?: {
 dryRun?: boolean;
 } }): Promise<Calendar>;
@@ -1208,7 +1208,7 @@ cursor?: string;
 }, options?: CallOptions): Paged<SkillPage, Skill>;
 /** Read a skill. A name alone selects the newest active version, or, if none is active, the newest that is not disabled. Needs org.read or skills.invoke or skills.execute. `GET /api/v1/skills/{ref}` */
 get(ref: string, options?: CallOptions): Promise<Skill>;
-/** Change the description, status or endpoint of a skill. An active version may become deprecated or disabled, a deprecated one disabled. The behaviour of a version never changes, but the `endpoint` of its contract may move. Pending calls are executed at the new endpoint. Calls of a disabled version are withdrawn. Needs org.manage. `PATCH /api/v1/skills/{ref}` */
+/** Change the description, status or endpoint of a skill. An active version may become deprecated or disabled, a deprecated one disabled. The behaviour of a version never changes, but the `endpoint` of its contract may move. Pending calls are executed at the new endpoint. Calls to a disabled version are withdrawn. Needs org.manage. `PATCH /api/v1/skills/{ref}` */
 update(ref: string, body: SkillChange, options: CallOptions & Matched): Promise<Skill>;
 /** Request a call to a skill. An executor claims the call from its queue. `idempotencyKey` identifies one of the caller's calls: repeating the request with the same inputs returns that call with 200, even if the skill has changed. A run calls the skills that its principal has, and a launched run those that its handle grants. A skill with `external_write` needs an approved gate of the task (`approvalId`, once for each version) without an outcome of its own, or a run of a task whose type's `execution` pins this version (once in a run). `requestedBy.kind` is then `principal` or `run`. Returns 429 `rate_limited` while too many calls of the tenant are pending. Needs skills.invoke. `POST /api/v1/skills/{ref}:invoke` */
 invoke(ref: string, body?: SkillInvocationRequest, options?: CallOptions): Promise<SkillInvocation>;
@@ -1274,7 +1274,7 @@ getAccess(id: string, options?: CallOptions): Promise<PrincipalAccess>;
 setAccess(id: string, body: PrincipalAccessRequest, options: CallOptions & Matched): Promise<PrincipalAccess>;
 /** List the identities bound to a principal, newest first, including revoked bindings. Needs principals.read. `GET /api/v1/principals/{id}/iam-bindings` */
 listIamBindings(id: string, options?: CallOptions): Paged<IamBindingPage, IamBinding>;
-/** Bind an identity to a principal. It gets exactly one of an access role and permissions. If the tenant has already bound the identity, the binding is moved to this principal: its permissions are replaced, and it is active again. 201 for a new binding, else 200. Needs principals.write. `POST /api/v1/principals/{id}/iam-bindings` */
+/** Bind an identity to a principal. The binding gets exactly one of an access role and permissions. If the tenant has already bound the identity, the binding is moved to this principal: its permissions are replaced, and it is active again. 201 for a new binding, else 200. Needs principals.write. `POST /api/v1/principals/{id}/iam-bindings` */
 createIamBinding(id: string, body: IamBindingRequest, options?: CallOptions): Promise<IamBinding>;
 /** Create an API key for a principal. The key is shown in this response only; a repeated response has null. Keys are accepted while CP_LEGACY_API_KEYS_ENABLED is set. Needs principals.write. `POST /api/v1/principals/{id}/api-keys` */
 createApiKey(id: string, body: ApiKeyRequest, options?: CallOptions): Promise<IssuedApiKey>;
@@ -1316,11 +1316,11 @@ cancel(id: string, body?: SkillInvocationCancel, options?: CallOptions): Promise
 export interface PackagesApi {
 /** Record the package that installed objects belong to. The caller also needs the permission for each kind. The link applies to all versions of an object, later ones included. An object of another package is transferred to this one. Needs packages.plan. `POST /api/v1/packages:record` */
 record(body: PackageRecord, options?: CallOptions): Promise<RecordedPackage>;
-/** Plan the changes that a package version would make. Nothing is written. Removing a document retires its object. A field that a person has changed since the last apply is preserved, unless `overwriteConsole` is true. `renames` gives objects new keys: a rule keeps its history; an object of another kind is created again with the changes that people made to it, and the old one is retired; agents can not be renamed. Instances of a process continue with the version that they started with, unless the `migrations` of the new version have `migrate`: then `deadlines` lists the deadlines that would move, among the 200 newest instances of each process, for a caller with processes.read. `behaviour` counts the newest instances of a process that would take another path, for a caller with processes.read and a package without errors. A version changes at most 100 objects. A tenant runs one plan or apply at a time, and a process two; 16 calls of a tenant wait for at most 10 s. Needs packages.plan. `POST /api/v1/packages:plan` */
+/** Plan the changes that a package version would make. Nothing is written. Removing a document retires its object. A field that a person has changed since the last apply is preserved, unless `overwriteConsole` is true. `renames` gives objects new keys: a rule keeps its history; an object of another kind is created again with the changes that people made to it, and the old one is retired; agents cannot be renamed. Instances of a process continue with the version that they started with, unless the `migrations` of the new version have `migrate`: then `deadlines` lists the deadlines that would move, among the 200 newest instances of each process, for a caller with processes.read. `behaviour` counts the newest instances of a process that would take another path, for a caller with processes.read and a package without errors. A version changes at most 100 objects. At most one plan or apply runs at a time per tenant, and two per server process; up to 16 calls per tenant wait for at most 10 s. Needs packages.plan. `POST /api/v1/packages:plan` */
 plan(body: PackagePlanRequest, options?: CallOptions): Promise<PackagePlan>;
 /** Apply the plan of a package in one transaction. The caller also needs the permission for each kind of object that the package changes. `plan_stale` means that the package, or an object that it changes, has changed since the plan: plan again. Other refusals have the codes of the operations for each kind, or are listed among the problems of `invalid_package`. Needs packages.plan. `POST /api/v1/packages:apply` */
 apply(body: PackageApplication, options?: CallOptions): Promise<AppliedPackage>;
-/** Check a package and run its tests. The tests are the documents of kind `Test` in its files and in `tests`. They run processes, rules and task types without effects and with their own clock. Nothing is written. A test has 2 s of engine time, and a call 10 s: tests that have not started by then end as `error`, and so do tests that use a feature that is not simulated. A tenant runs one call at a time, and a process two; four calls of a tenant wait for at most 10 s. Needs packages.test. `POST /api/v1/packages:test` */
+/** Check a package and run its tests. The tests are the documents of kind `Test` in its files and in `tests`. They run processes, rules and task types without effects and with their own clock. Nothing is written. A test has 2 s of engine time, and a call 10 s: tests that have not started by then end as `error`, and so do tests that use a feature that is not simulated. At most one call runs at a time per tenant, and two per server process; up to four calls per tenant wait for at most 10 s. Needs packages.test. `POST /api/v1/packages:test` */
 test(body: PackageTestRequest, options?: CallOptions & { query?: {
 checkOnly?: boolean;
 } }): Promise<PackageTestReport>;
@@ -1419,7 +1419,7 @@ getOwnConnection(key: string, options?: CallOptions): Promise<Connection>;
 }
 
 export interface IdentityAdministrationTokensApi {
-/** Get a token for identity's administration of your tenant. For a person who is an administrator and has signed in by a passkey, or through a provider that states the time of the sign-in, within the last 300 seconds. The token lives until 300 seconds after that sign-in, and ends at once when the person signs out, is disabled or is no longer an administrator. What is done with it is audited in identity under the person. Needs admin. `POST /api/v1/identity-administration-tokens` */
+/** Get a token for identity's administration of your tenant. For a person who is an administrator and has signed in with a passkey, or through a provider that states the time of the sign-in, within the last 300 seconds. The token lives until 300 seconds after that sign-in, and ends at once when the person signs out, is disabled or is no longer an administrator. Everything that is done with it is audited in identity under the person. Needs admin. `POST /api/v1/identity-administration-tokens` */
 create(options?: CallOptions): Promise<IdentityAdministrationToken>;
 }
 
@@ -1474,30 +1474,30 @@ getOauthApp(key: string, options?: CallOptions): Promise<OauthApp>;
 }
 
 export interface NotificationsApi {
-/** Read how you are notified, and by which channels this installation sends. `GET /api/v1/notifications/preferences` */
+/** Read how you are notified, and through which channels this installation sends. `GET /api/v1/notifications/preferences` */
 getPreferences(options?: CallOptions): Promise<NotificationPreferences>;
-/** Replace how you are notified. What is missing has its default. The same preferences again change nothing. `PUT /api/v1/notifications/preferences` */
+/** Replace how you are notified. Anything missing gets its default. Sending the same preferences again changes nothing. `PUT /api/v1/notifications/preferences` */
 putPreferences(body?: NotificationPreferencesChange, options?: CallOptions): Promise<NotificationPreferences>;
 /** Send the link of an invitation by e-mail to the invited person. The worker sends it within a day or not at all; until then the link is stored encrypted. The link leads to the console at CP_PUBLIC_URL. A newer link replaces one that has not been sent yet. Needs principals.write. `POST /api/v1/notifications/invitation-mails` */
 sendInvitationMail(body: InvitationMailRequest, options?: CallOptions): Promise<InvitationMail>;
-/** Set the incoming webhook of Slack at which you are notified. It replaces the one before. The address is stored in the secret store and never returned. `PUT /api/v1/notifications/slack-webhook` */
+/** Set the incoming webhook of Slack through which you are notified. It replaces the previous one. The address is stored in the secret store and never returned. `PUT /api/v1/notifications/slack-webhook` */
 putSlackWebhook(body: SlackWebhookRequest, options?: CallOptions): Promise<SlackWebhook>;
-/** Remove the webhook at which you are notified. Without one nothing changes. `DELETE /api/v1/notifications/slack-webhook` */
+/** Remove the webhook through which you are notified. If there is none, nothing changes. `DELETE /api/v1/notifications/slack-webhook` */
 removeSlackWebhook(options?: CallOptions): Promise<undefined>;
 /** Read which notifications the tenant's Slack channel gets. Needs connections.read. `GET /api/v1/notifications/slack-channel` */
 getSlackChannel(options?: CallOptions): Promise<SlackChannel>;
-/** Set the incoming webhook of the tenant's Slack channel. The channel gets the titles of all tasks and decisions of these kinds, also of those that its readers cannot see here. Needs connections.manage. `PUT /api/v1/notifications/slack-channel` */
+/** Set the incoming webhook of the tenant's Slack channel. The channel gets the titles of all tasks and decisions of these kinds, including those that its readers cannot see here. Needs connections.manage. `PUT /api/v1/notifications/slack-channel` */
 putSlackChannel(body: SlackChannelRequest, options?: CallOptions): Promise<SlackChannel>;
-/** Remove the webhook of the tenant's Slack channel. Without one nothing changes. Needs connections.manage. `DELETE /api/v1/notifications/slack-channel` */
+/** Remove the webhook of the tenant's Slack channel. If there is none, nothing changes. Needs connections.manage. `DELETE /api/v1/notifications/slack-channel` */
 removeSlackChannel(options?: CallOptions): Promise<undefined>;
-/** Show the page that unsubscribes from the e-mails of one kind. Needs no credential, and changes nothing: programs open links of e-mails, too. `GET /api/v1/notifications/unsubscribe` */
+/** Show the page that unsubscribes from the e-mails of one kind. Needs no credential, and changes nothing, because programs also open links in e-mails. `GET /api/v1/notifications/unsubscribe` */
 showUnsubscribe(query?: {
-/** From the link of an e-mail. */
+/** From the link in an e-mail. */
 token?: string;
 }, options?: CallOptions): Promise<string>;
-/** Unsubscribe from the e-mails of one kind, by the link of an e-mail (RFC 8058). Needs no credential: the token is signed. The body is ignored, in whatever form a program sends it. `POST /api/v1/notifications/unsubscribe` */
+/** Unsubscribe from the e-mails of one kind, through the link in an e-mail (RFC 8058). Needs no credential: the token is signed. The body is ignored, in whatever form a program sends it. `POST /api/v1/notifications/unsubscribe` */
 unsubscribe(body: RawBody, options?: CallOptions & { query?: {
-/** From the link of an e-mail. */
+/** From the link in an e-mail. */
 token?: string;
 } }): Promise<string>;
 }
@@ -1506,11 +1506,11 @@ export interface PeopleApi {
 /** List people, agents and services with their access and their identities, newest first. Needs principals.read. `GET /api/v1/people` */
 list(query?: {
 kind?: string;
-/** Words, case-insensitive; each must be the beginning of a word in the display name or e-mail address. At most 200 characters and 10 words. Blank: all. */
+/** Words, case-insensitive; each must be a prefix of a word in the display name or e-mail address. At most 200 characters and 10 words. Blank: all. */
 q?: string;
-/** The key of an access role that an identity of them has. */
+/** The key of an access role that one of their identities has. */
 accessRole?: string;
-/** Ids of principals at identity, separated by commas, at most 100: those to whom one of these is or was bound. */
+/** Ids of principals in identity, separated by commas, at most 100: those to whom one of these is or was bound. */
 iamPrincipalIds?: string;
 /** The maximum number of items. */
 limit?: number;
@@ -1529,29 +1529,29 @@ list(options?: CallOptions): Paged<PermissionPage, Permission>;
 export interface AccessRolesApi {
 /** List access roles, built-in ones first, with what each allows in words. Needs principals.read. `GET /api/v1/access-roles` */
 list(options?: CallOptions): Paged<AccessRolePage, AccessRole>;
-/** Create an access role. A tenant has at most 100 of its own. Nobody grants permissions that they lack. Needs principals.write. `POST /api/v1/access-roles` */
+/** Create an access role. A tenant has at most 100 of its own. Nobody can grant permissions that they lack. Needs principals.write. `POST /api/v1/access-roles` */
 create(body: AccessRoleRequest, options?: CallOptions): Promise<AccessRole>;
 /** Read an access role. Needs principals.read. `GET /api/v1/access-roles/{id}` */
 get(id: string, options?: CallOptions): Promise<AccessRole>;
-/** Change an access role, and with it everybody who has it. The bindings that name it get its permissions in the same transaction. The caller needs its present and its new permissions. Needs principals.write. `PATCH /api/v1/access-roles/{id}` */
+/** Change an access role, and with it everybody who has it. The bindings that name it get its permissions in the same transaction. The caller needs its current and its new permissions. Needs principals.write. `PATCH /api/v1/access-roles/{id}` */
 update(id: string, body: AccessRoleChange, options: CallOptions & Matched): Promise<AccessRole>;
 /** Delete an access role that nobody has. Needs principals.write. `DELETE /api/v1/access-roles/{id}` */
 delete(id: string, options?: CallOptions): Promise<undefined>;
 }
 
 export interface AdmissionsApi {
-/** Admit a person: create their principal and bind their identity with an access role, or nothing. For somebody with a sign-in request at identity, before `…/sign-in-requests/{id}:admit` there. Nobody grants what they lack. 201 for a new one; for an identity that has the same role already, 200. Needs principals.write. `POST /api/v1/admissions` */
+/** Admit a person: create their principal and bind their identity with an access role, or do neither. For somebody with a sign-in request in identity, before `…/sign-in-requests/{id}:admit` there. Nobody can grant permissions that they lack. 201 for a new one; for an identity that already has the same role, 200. Needs principals.write. `POST /api/v1/admissions` */
 admitPerson(body: AdmissionRequest, options?: CallOptions): Promise<Admission>;
-/** Be admitted by a statement of identity, if a rule of the tenant allows it. Needs no credential: the statement is signed, and bound to one person and tenant. It admits an identity once; 201 for a new one, 200 for one that is admitted. `POST /api/v1/admissions:self` */
+/** Be admitted through a statement from identity, if a rule of the tenant allows it. Needs no credential: the statement is signed, and bound to one person and tenant. It admits an identity once; 201 for a new one, 200 for one that is already admitted. `POST /api/v1/admissions:self` */
 admitSelf(body: SelfAdmissionRequest, options?: CallOptions): Promise<Admission>;
 }
 
 export interface AdmissionRulesApi {
-/** List the identity providers that may admit people by themselves, with their roles. Needs principals.read. `GET /api/v1/admission-rules` */
+/** List the identity providers that may admit people automatically, with their roles. Needs principals.read. `GET /api/v1/admission-rules` */
 list(options?: CallOptions): Paged<AdmissionRulePage, AdmissionRule>;
-/** Allow an identity provider to admit unknown people by itself, with an access role. The rule is for the provider of the caller's tenant at identity, where `admit` selects the people and names the same role. A tenant has at most 50 rules. Needs principals.write. `PUT /api/v1/admission-rules/{identityProvider}` */
+/** Allow an identity provider to admit unknown people automatically, with an access role. The rule is for the provider of the caller's tenant in identity, where `admit` selects the people and names the same role. A tenant has at most 50 rules. Needs principals.write. `PUT /api/v1/admission-rules/{identityProvider}` */
 set(identityProvider: string, body: AdmissionRuleRequest, options?: CallOptions): Promise<AdmissionRule>;
-/** Forbid an identity provider to admit people by itself. People whom it admitted keep their access. Without a rule nothing changes. Needs principals.write. `DELETE /api/v1/admission-rules/{identityProvider}` */
+/** Stop allowing an identity provider to admit people automatically. People whom it admitted keep their access. If there is no rule, nothing changes. Needs principals.write. `DELETE /api/v1/admission-rules/{identityProvider}` */
 remove(identityProvider: string, options?: CallOptions): Promise<undefined>;
 }
 
@@ -1580,7 +1580,7 @@ revoke(id: string, options?: CallOptions): Promise<Delegation>;
 }
 
 export interface AuthzApi {
-/** Check which actions the caller may do. Checks the caller's own rights; nothing is written. The results are in the order of the checks. Each contains the permission, who grants it and what narrows it. `POST /api/v1/authz:check` */
+/** Check which actions the caller may perform. Checks the caller's own rights; nothing is written. The results are in the order of the checks. Each contains the permission, who grants it and what narrows it. `POST /api/v1/authz:check` */
 check(body: ActionChecks, options?: CallOptions): Promise<ActionCheckResults>;
 }
 

@@ -127,7 +127,7 @@ WorkloadRuleChange
 } from './identity-types.ts';
 
 export interface PlatformAccessTokensApi {
-/** Exchange a token for a short-lived access token of one audience. `POST /api/v1/platform-access-tokens:exchange` */
+/** Exchange a token for a short-lived access token for one audience. `POST /api/v1/platform-access-tokens:exchange` */
 exchange(body: TokenExchangeRequest, options?: CallOptions): Promise<TokenExchange>;
 /** Introspect a token, without changing its last use. `POST /api/v1/platform-access-tokens:introspect` */
 introspect(body: IntrospectionRequest, options?: CallOptions): Promise<Introspection>;
@@ -147,12 +147,12 @@ get(tenantId: string, credentialId: string, options?: CallOptions): Promise<Plat
 revoke(tenantId: string, credentialId: string, query?: {
 reason?: string;
 }, options?: CallOptions): Promise<undefined>;
-/** Replace a token by a successor with the same audiences, ceiling and expiry; its secret is shown once. `POST /api/v1/tenants/{tenantId}/platform-access-tokens/{credentialId}:rotate` */
+/** Replace a token with a successor with the same audiences, ceiling and expiry; its secret is shown once. `POST /api/v1/tenants/{tenantId}/platform-access-tokens/{credentialId}:rotate` */
 rotate(tenantId: string, credentialId: string, body?: PlatformAccessTokenRotation, options?: CallOptions): Promise<IssuedToken>;
 }
 
 export interface TokensApi {
-/** Exchange client credentials for a short-lived access token of one audience. `POST /api/v1/tokens/exchange` */
+/** Exchange client credentials for a short-lived access token for one audience. `POST /api/v1/tokens/exchange` */
 exchange(body: ClientExchangeRequest, options?: CallOptions): Promise<ClientExchange>;
 }
 
@@ -166,13 +166,13 @@ listRevocations(options?: CallOptions): Promise<RevocationList>;
 }
 
 export interface Oauth2Api {
-/** Get an access token: with client credentials, by a grant of a person (RFC 6749, RFC 8628), for a platform access token (RFC 8693), or for a token of a workload (RFC 7523). Clients authenticate with client_secret_basic or client_secret_post; a token exchange and an assertion need no client authentication. Clients of people are public: they send their `client_id`. `resource` (RFC 8707) may replace `audience`. Errors have the format of RFC 6749. `POST /oauth2/token` */
+/** Get an access token: with client credentials, with a grant from a person (RFC 6749, RFC 8628), for a platform access token (RFC 8693), or for a token of a workload (RFC 7523). Clients authenticate with client_secret_basic or client_secret_post; a token exchange and an assertion need no client authentication. Clients of people are public: they send their `client_id`. `resource` (RFC 8707) may replace `audience`. Errors have the format of RFC 6749. `POST /oauth2/token` */
 grant(body: OauthTokenRequest, options?: CallOptions): Promise<OauthToken>;
 /** Check whether an access token or a platform access token is valid (RFC 7662). A service account sees the tokens of its tenant for one of its audiences; for everything else the response is `{"active": false}`. `POST /oauth2/introspect` */
 introspect(body: OauthTokenQuery, options?: CallOptions): Promise<OauthIntrospection>;
 /** Revoke a platform access token or a refresh token (RFC 7009). An unknown token gets the same response. The holder of a token may revoke it; a refresh token ends with its grant and all its access tokens; client credentials are validated if they are sent. An access token cannot be revoked by itself: it expires, or is revoked with the credential that it was exchanged for. `POST /oauth2/revoke` */
 revoke(body: OauthTokenQuery, options?: CallOptions): Promise<undefined>;
-/** Request access for an OAuth client by the browser of a person (RFC 6749, with PKCE). Redirects the browser to the page where the person signs in and decides, or back to the client with an error. An unknown client or redirect address gets a page instead. `GET /oauth2/authorize` */
+/** Request access for an OAuth client through the browser of a person (RFC 6749, with PKCE). Redirects the browser to the page where the person signs in and decides, or back to the client with an error. An unknown client or redirect address gets a page instead. `GET /oauth2/authorize` */
 explainAuthorization(query?: {
 /** `code`. */
 response_type?: string;
@@ -187,7 +187,7 @@ code_challenge_method?: string;
 resource?: string;
 prompt?: string;
 }, options?: CallOptions): Promise<undefined>;
-/** Send the browser back to the OAuth client after the decision. Only in the browser that began the request, once. `GET /oauth2/resume` */
+/** Send the browser back to the OAuth client after the decision. Works only once, and only in the browser that began the request. `GET /oauth2/resume` */
 resumeOauthAuthorization(query?: {
 decision?: string;
 }, options?: CallOptions): Promise<undefined>;
@@ -254,19 +254,19 @@ removePasskey(tenantId: string, principalId: string, passkeyId: string, query?: 
 /** Remove it although it is the only way of the person to sign in, for instance because it was stolen. */
 withLast?: boolean;
 }, options?: CallOptions): Promise<undefined>;
-/** List the live browser sessions of a person, the newest first: 20 at most. `GET /api/v1/tenants/{tenantId}/principals/{principalId}/browser-sessions` */
+/** List the live browser sessions of a person, newest first; at most 20. `GET /api/v1/tenants/{tenantId}/principals/{principalId}/browser-sessions` */
 listBrowserSessions(tenantId: string, principalId: string, options?: CallOptions): Promise<BrowserSessionList>;
-/** End a browser session. A repetition changes nothing and keeps the first reason. Its access tokens are revoked, too. `POST /api/v1/tenants/{tenantId}/principals/{principalId}/browser-sessions/{browserSessionId}:revoke` */
+/** End a browser session. Repeating the call changes nothing and keeps the first reason. Its access tokens are revoked, too. `POST /api/v1/tenants/{tenantId}/principals/{principalId}/browser-sessions/{browserSessionId}:revoke` */
 revokeBrowserSession(tenantId: string, principalId: string, browserSessionId: string, query?: {
 reason?: string;
 }, options?: CallOptions): Promise<undefined>;
-/** Make a one-time link by which a person adds a passkey; its secret is shown once. For somebody who lost their passkeys. Earlier links of the person are revoked. `POST /api/v1/tenants/{tenantId}/principals/{principalId}/recovery-links` */
+/** Make a one-time link with which a person adds a passkey; its secret is shown once. For somebody who lost their passkeys. Earlier links of the person are revoked. `POST /api/v1/tenants/{tenantId}/principals/{principalId}/recovery-links` */
 createRecoveryLink(tenantId: string, principalId: string, body?: NewRecoveryLink, options?: CallOptions): Promise<IssuedInvitation>;
-/** List the people who may connect OAuth clients as an agent: 100 at most. `GET /api/v1/tenants/{tenantId}/principals/{principalId}/connectors` */
+/** List the people who may connect OAuth clients as an agent: at most 100. `GET /api/v1/tenants/{tenantId}/principals/{principalId}/connectors` */
 listAgentConnectors(tenantId: string, principalId: string, options?: CallOptions): Promise<AgentConnectorList>;
-/** Let a person connect OAuth clients as an agent. A repetition changes nothing. `PUT /api/v1/tenants/{tenantId}/principals/{principalId}/connectors/{personId}` */
+/** Let a person connect OAuth clients as an agent. Repeating the call changes nothing. `PUT /api/v1/tenants/{tenantId}/principals/{principalId}/connectors/{personId}` */
 addAgentConnector(tenantId: string, principalId: string, personId: string, options?: CallOptions): Promise<undefined>;
-/** End the permission of a person to connect OAuth clients as an agent. The clients that the person has connected as the agent are disconnected. `DELETE /api/v1/tenants/{tenantId}/principals/{principalId}/connectors/{personId}` */
+/** Revoke the permission of a person to connect OAuth clients as an agent. The clients that the person has connected as the agent are disconnected. `DELETE /api/v1/tenants/{tenantId}/principals/{principalId}/connectors/{personId}` */
 removeAgentConnector(tenantId: string, principalId: string, personId: string, options?: CallOptions): Promise<undefined>;
 /** Link a principal to its subject at an identity provider. `POST /api/v1/tenants/{tenantId}/principals/{principalId}/external-identities` */
 linkExternalIdentity(tenantId: string, principalId: string, body: NewExternalIdentity, options?: CallOptions): Promise<ExternalIdentity>;
@@ -347,9 +347,9 @@ update(tenantId: string, key: string, body?: IdentityProviderChange, options?: C
 disable(tenantId: string, key: string, options?: CallOptions): Promise<IdentityProvider>;
 /** Enable an identity provider. `POST /api/v1/tenants/{tenantId}/identity-providers/{key}:enable` */
 enable(tenantId: string, key: string, options?: CallOptions): Promise<IdentityProvider>;
-/** Test an identity provider step by step: discovery, keys, redirect, token, claims, result. Changes nothing, also with a token: nobody is created or admitted. Another `issuer` and `audience` are tested before they are set. A failed step is part of the response. `POST /api/v1/tenants/{tenantId}/identity-providers/{key}:test` */
+/** Test an identity provider step by step: discovery, keys, redirect, token, claims, result. Changes nothing, even with a token: nobody is created or admitted. Another `issuer` and `audience` are tested before they are set. A failed step is part of the response. `POST /api/v1/tenants/{tenantId}/identity-providers/{key}:test` */
 test(tenantId: string, key: string, body?: ProviderTestRequest, options?: CallOptions): Promise<ProviderTest>;
-/** Let tokens of a provider act as a principal, by what they claim. The provider must be one of workloads (`principalKind` `workload` or `none`). Tokens are exchanged at `POST /oauth2/token` with the grant of RFC 7523. For an issuer that strangers share, such as that of GitHub Actions, a condition must fix an owner. `POST /api/v1/tenants/{tenantId}/identity-providers/{key}/workload-rules` */
+/** Let tokens of a provider act as a principal, based on their claims. The provider must be one of workloads (`principalKind` `workload` or `none`). Tokens are exchanged at `POST /oauth2/token` with the grant of RFC 7523. For an issuer that strangers share, such as that of GitHub Actions, a condition must specify an owner. `POST /api/v1/tenants/{tenantId}/identity-providers/{key}/workload-rules` */
 createWorkloadRule(tenantId: string, key: string, body: NewWorkloadRule, options?: CallOptions): Promise<WorkloadRule>;
 /** List the workload rules of an identity provider by key; at most 100. `GET /api/v1/tenants/{tenantId}/identity-providers/{key}/workload-rules` */
 listWorkloadRules(tenantId: string, key: string, options?: CallOptions): Promise<WorkloadRule[]>;
@@ -368,7 +368,7 @@ enableWorkloadRule(tenantId: string, key: string, ruleKey: string, options?: Cal
 export interface FederationApi {
 /** Sign in with an ID or access token of the tenant's identity provider. The first sign-in creates the person, or a request that an administrator decides (`unknownPeople` of the provider). For 300 seconds, the sign-in allows platform access tokens to be issued. `POST /api/v1/tenants/{tenantId}/federation:authenticate` */
 authenticate(tenantId: string, body: FederatedSignInRequest, options?: CallOptions): Promise<FederatedSignIn>;
-/** Sign in with an upstream ID or access token and get a short-lived access token of one audience. `POST /api/v1/tenants/{tenantId}/federation:exchange` */
+/** Sign in with an upstream ID or access token and get a short-lived access token for one audience. `POST /api/v1/tenants/{tenantId}/federation:exchange` */
 exchange(tenantId: string, body: FederatedTokenRequest, options?: CallOptions): Promise<FederatedToken>;
 /** Sign in with a token of the tenant's identity provider and begin a browser session. The session has the same rights as one that begins by a passkey. People only. `POST /api/v1/tenants/{tenantId}/federation:start-session` */
 startFederatedSession(tenantId: string, body: FederatedSignInRequest, options?: CallOptions): Promise<StartedBrowserSession>;
@@ -385,16 +385,16 @@ status?: "pending" | "admitted" | "refused" | "expired";
 }, options?: CallOptions): Promise<SignInRequestPage>;
 /** Read a sign-in request. `GET /api/v1/tenants/{tenantId}/sign-in-requests/{signInRequestId}` */
 get(tenantId: string, signInRequestId: string, options?: CallOptions): Promise<SignInRequest>;
-/** Admit a person: create their principal and link their identity, or nothing. The principal gets the id in `principalId`. Bind it in coordination before, with `POST /admissions`: identity gives no rights. A repetition changes nothing. `POST /api/v1/tenants/{tenantId}/sign-in-requests/{signInRequestId}:admit` */
+/** Admit a person: create their principal and link their identity, or do neither. The principal gets the id in `principalId`. Bind it in coordination first, with `POST /admissions`: identity grants no rights. Repeating the call changes nothing. `POST /api/v1/tenants/{tenantId}/sign-in-requests/{signInRequestId}:admit` */
 admit(tenantId: string, signInRequestId: string, options?: CallOptions): Promise<SignInRequest>;
-/** Refuse a person, who cannot make another request for a while. The person is not informed. A repetition changes nothing and keeps the first time. `POST /api/v1/tenants/{tenantId}/sign-in-requests/{signInRequestId}:refuse` */
+/** Refuse a person, who cannot make another request for a while. The person is not informed. Repeating the call changes nothing and keeps the end of the first refusal. `POST /api/v1/tenants/{tenantId}/sign-in-requests/{signInRequestId}:refuse` */
 refuse(tenantId: string, signInRequestId: string, body?: SignInRefusal, options?: CallOptions): Promise<SignInRequest>;
 }
 
 export interface PasskeysApi {
 /** Get the options with which a browser requests a passkey. The person chooses among the passkeys that the device finds, so no name or e-mail is needed. `POST /api/v1/passkeys:sign-in-options` */
 getSignInOptions(options?: CallOptions): Promise<PasskeyOptions>;
-/** Sign in by a passkey: begins a browser session, whose secret is shown once. For 300 seconds it also allows issuing platform access tokens. `POST /api/v1/passkeys:sign-in` */
+/** Sign in with a passkey: begins a browser session, whose secret is shown once. For 300 seconds it also allows issuing platform access tokens. `POST /api/v1/passkeys:sign-in` */
 signInBy(body: PasskeySignInRequest, options?: CallOptions): Promise<StartedBrowserSession>;
 /** Get the options with which a browser creates another passkey of the signed-in person. The sign-in must be recent, as for issuing a platform access token. `POST /api/v1/passkeys:registration-options` */
 getRegistrationOptions(body: BrowserSessionRequest, options?: CallOptions): Promise<PasskeyOptions>;
@@ -413,23 +413,23 @@ export interface BrowserSessionsApi {
 exchange(body: BrowserSessionExchangeRequest, options?: CallOptions): Promise<TokenExchange>;
 /** End the browser session that is presented. `POST /api/v1/browser-sessions:revoke-self` */
 endOwn(body: BrowserSessionEnd, options?: CallOptions): Promise<undefined>;
-/** List the live browser sessions of the signed-in person, the newest first: 20 at most. `POST /api/v1/browser-sessions:list` */
+/** List the live browser sessions of the signed-in person, newest first; at most 20. `POST /api/v1/browser-sessions:list` */
 listOwn(body: BrowserSessionRequest, options?: CallOptions): Promise<OwnBrowserSessionList>;
-/** End a browser session of the signed-in person. A repetition changes nothing. Its access tokens are revoked, too. `POST /api/v1/browser-sessions:revoke` */
+/** End a browser session of the signed-in person. Repeating the call changes nothing. Its access tokens are revoked, too. `POST /api/v1/browser-sessions:revoke` */
 revokeOwn(body: OwnBrowserSessionEnd, options?: CallOptions): Promise<undefined>;
 /** End every other browser session of the signed-in person in the tenant. Their access tokens are revoked, too. `POST /api/v1/browser-sessions:revoke-others` */
 revokeOther(body: OtherBrowserSessionsEnd, options?: CallOptions): Promise<undefined>;
 }
 
 export interface AdministrationTokensApi {
-/** Issue a token with which a person administers the identities of their tenant. For the service that knows who is an administrator: coordination. The token lives until 300 seconds after the sign-in of the person at most, and ends at once with their session, their account or their tenant. `POST /api/v1/tenants/{tenantId}/administration-tokens` */
+/** Issue a token with which a person administers the identities of their tenant. For the service that knows who is an administrator: coordination. The token lives for at most 300 seconds after the sign-in of the person, and ends at once with their session, their account or their tenant. `POST /api/v1/tenants/{tenantId}/administration-tokens` */
 create(tenantId: string, body: NewAdministrationToken, options?: CallOptions): Promise<IssuedAdministrationToken>;
-/** Revoke an administration token. A repetition changes nothing. `POST /api/v1/tenants/{tenantId}/administration-tokens/{administrationTokenId}:revoke` */
+/** Revoke an administration token. Repeating the call changes nothing. `POST /api/v1/tenants/{tenantId}/administration-tokens/{administrationTokenId}:revoke` */
 revoke(tenantId: string, administrationTokenId: string, options?: CallOptions): Promise<undefined>;
 }
 
 export interface InvitationsApi {
-/** Invite a person; the secret of the one-time link is shown once. A new person is paused until they accept. `role` is stored and shown; identity gives no rights for it. Earlier links of the person are revoked. `POST /api/v1/tenants/{tenantId}/invitations` */
+/** Invite a person; the secret of the one-time link is shown once. A new person is paused until they accept. `role` is stored and shown; identity grants no rights for it. Earlier links of the person are revoked. `POST /api/v1/tenants/{tenantId}/invitations` */
 create(tenantId: string, body?: NewInvitation, options?: CallOptions): Promise<IssuedInvitation>;
 /** List the invitations and recovery links of a tenant by creation. `GET /api/v1/tenants/{tenantId}/invitations` */
 list(tenantId: string, query?: {
@@ -442,7 +442,7 @@ status?: "open" | "accepted" | "revoked" | "expired";
 }, options?: CallOptions): Promise<InvitationPage>;
 /** Read an invitation or recovery link; its secret is never shown again. `GET /api/v1/tenants/{tenantId}/invitations/{invitationId}` */
 get(tenantId: string, invitationId: string, options?: CallOptions): Promise<Invitation>;
-/** Revoke a link. A repetition changes nothing and keeps the first reason. `POST /api/v1/tenants/{tenantId}/invitations/{invitationId}:revoke` */
+/** Revoke a link. Repeating the call changes nothing and keeps the first reason. `POST /api/v1/tenants/{tenantId}/invitations/{invitationId}:revoke` */
 revoke(tenantId: string, invitationId: string, query?: {
 reason?: string;
 }, options?: CallOptions): Promise<undefined>;
@@ -450,7 +450,7 @@ reason?: string;
 read(body: InvitationRequest, options?: CallOptions): Promise<OpenInvitation>;
 /** Get the options with which a browser creates the passkey of the person who accepts a link. `POST /api/v1/invitations:registration-options` */
 getPasskeyOptions(body: InvitationRequest, options?: CallOptions): Promise<PasskeyOptions>;
-/** Accept a link by a new passkey, or by a sign-in through a provider of the tenant. Begins a browser session, whose secret is shown once. All of it is stored, or nothing is; of parallel acceptances of one link, one succeeds. `POST /api/v1/invitations:accept` */
+/** Accept a link with a new passkey, or by signing in through a provider of the tenant. Begins a browser session, whose secret is shown once. All of it is stored, or nothing is; of parallel acceptances of one link, only one succeeds. `POST /api/v1/invitations:accept` */
 accept(body: InvitationAcceptance, options?: CallOptions): Promise<StartedBrowserSession>;
 }
 
@@ -471,7 +471,7 @@ revokeOwn(body: OwnOauthGrantEnd, options?: CallOptions): Promise<undefined>;
 export interface OauthClientsApi {
 /** Register an OAuth client of the tenant. It is public, without a secret: PKCE protects its codes. Clients whose id is the address of their metadata document need no registration. `POST /api/v1/tenants/{tenantId}/oauth-clients` */
 register(tenantId: string, body: NewOauthClient, options?: CallOptions): Promise<OauthClient>;
-/** List the registered OAuth clients of the tenant: 100 at most. `GET /api/v1/tenants/{tenantId}/oauth-clients` */
+/** List the registered OAuth clients of the tenant: at most 100. `GET /api/v1/tenants/{tenantId}/oauth-clients` */
 list(tenantId: string, options?: CallOptions): Promise<OauthClientList>;
 /** Delete a registered OAuth client. It can no longer request or refresh access; revoke its grants to end its access tokens at once. `DELETE /api/v1/tenants/{tenantId}/oauth-clients/{oauthClientId}` */
 delete(tenantId: string, oauthClientId: string, options?: CallOptions): Promise<undefined>;
@@ -533,7 +533,7 @@ replaceUser(id: string, body?: ScimUser, options?: CallOptions & { query?: {
 attributes?: string;
 excludedAttributes?: string;
 } }): Promise<ScimUser>;
-/** Change a user. Setting `active` to false disables the person and revokes its tokens. `PATCH /scim/v2/Users/{id}` */
+/** Change a user. Setting `active` to false disables the person and revokes their tokens. `PATCH /scim/v2/Users/{id}` */
 updateUser(id: string, body?: ScimPatch, options?: CallOptions & { query?: {
 attributes?: string;
 excludedAttributes?: string;
@@ -626,7 +626,7 @@ after?: number;
 /** The maximum number of items; 100 by default. */
 limit?: number;
 }, options?: CallOptions): Promise<AuditRecordPage>;
-/** Read the audit log of a tenant. Like `GET /audit` with `tenantId`, also for an administrator of the tenant. `GET /api/v1/tenants/{tenantId}/audit` */
+/** Read the audit log of a tenant. Like `GET /audit` with `tenantId`, but also for an administrator of the tenant. `GET /api/v1/tenants/{tenantId}/audit` */
 listTenantRecords(tenantId: string, query?: {
 action?: string;
 actor?: string;

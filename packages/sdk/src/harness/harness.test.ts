@@ -45,7 +45,10 @@ function clientOf({ token }: Actor, transport: Transport = fetchTransport, attem
   });
 }
 
-/** A queue of tasks for one test: it searches only its own agent's work. */
+/**
+ * Creates a queue of tasks for one test. They are assigned to an agent of their own, so that the test finds no other
+ * work.
+ */
 async function queueOf(titles: readonly string[]): Promise<string> {
   const { id } = await admin.principals.create({ kind: 'agent', displayName: 'queue' });
   for (const title of titles) await admin.tasks.create({ title, assigneeId: id });
@@ -128,7 +131,7 @@ test('a task that a loop leaves without an end is released', async () => {
 
 test('a lease outlives its length, because it is kept', async () => {
   const assigneeId = await queueOf(['long']);
-  // Two seconds are too short on a machine that stalls.
+  // On a machine that stalls, two seconds are too short.
   await using harness = await open({ leaseSeconds: byDepth(6, 2) });
   for await (const lease of harness.work({ filter: { assigneeId }, once: true })) {
     if (isLongProof) await sleep(2_600);
@@ -221,7 +224,7 @@ test('a killed program continues its work under the same claim after its restart
   const assigneeId = await queueOf(['survives']);
   const store = fileStore(join(folder, 'session'));
   const killed = await open({ store });
-  // The heartbeat of its session would keep this process alive for 30 s.
+  // Without this, the heartbeat of the first session would keep this process alive for 30 s.
   t.after(() => killed.close().catch(() => undefined));
   const iterator = killed.work({ filter: { assigneeId }, once: true });
   const { value: before } = await iterator.next();
@@ -269,7 +272,7 @@ test('a run that requested an approval continues in a later run after the decisi
         await lease.askApproval({ comment: 'May I deploy?', assignedPrincipalId: service.admin.principalId })
       ).id;
       assert.equal(lease.end, 'suspended');
-      // Until it is decided, the task isn't offered.
+      // The task isn't offered until the approval is decided.
       assert.equal((await baton.work.listAvailable({ assigneeId })).items.length, 0);
       await admin.approvals.approve(approvalId, {});
       continue;
@@ -313,7 +316,7 @@ test('one task is done where it is named, whatever else is urgent, and the loop 
     const taken: string[] = [];
     for await (const lease of harness.work({ filter: { assigneeId }, task })) {
       taken.push(lease.task.title);
-      // It is released, and can be named again.
+      // The released task can be named again.
       await lease.release();
     }
     assert.deepEqual(taken, ['named']);

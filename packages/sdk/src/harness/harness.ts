@@ -26,8 +26,8 @@ interface Claimed {
 }
 
 /**
- * The delay after which to search again if no work is available, or the service is unavailable; includes the delay that
- * the service requires.
+ * How long to wait before the next search if no work is available or the service is unavailable, including any delay
+ * that the service requires.
  */
 interface Nothing {
   readonly askedMs: number;
@@ -49,7 +49,9 @@ export class Harness implements AsyncDisposable {
   readonly #options: HarnessOptions;
   readonly #heartbeat: Heartbeat;
   readonly #lost = new AbortController();
-  /** Aborts requests for work when the harness is closed. Claims that they were granted end with the session. */
+  /**
+   * Aborts requests for work when the harness is closed. A claim that such a request was granted ends with the session.
+   */
   readonly #closing = new AbortController();
   readonly #leases = new Set<Lease>();
   /** Live claims of a previous process. */
@@ -145,7 +147,7 @@ export class Harness implements AsyncDisposable {
       if (taken instanceof Lease) {
         idleMs = Math.min(firstIdleMs, idleMsMax);
         try {
-          // If the end was requested during the search, no task is returned.
+          // If the end of the loop was requested during the search, the task isn't returned.
           if (!this.#isOver(signal)) yield taken;
         } finally {
           await taken.takeBack('not_finished', closeMsMax);
@@ -216,7 +218,7 @@ export class Harness implements AsyncDisposable {
     await this.#options.store?.write('');
   }
 
-  /** Returns at once if the loop should end; a claim that is granted later is released. */
+  /** Like `#taken`, but returns at once if the loop should end; a claim that is granted later is released. */
   async #takenInTime(options: WorkOptions, signal: AbortSignal | undefined): Promise<Lease | Nothing> {
     const taking = this.#taken(options);
     try {
@@ -263,7 +265,8 @@ export class Harness implements AsyncDisposable {
           this.#api.runs.get(own.id, call),
         ]);
         if (run.status === 'running') return this.#leaseOf({ task, claim, run, grantedAt, isResumed: true });
-        // The run has ended since the start. Its claim was just extended and would block the task for that long.
+        // The run has ended since the harness started. Its claim was just extended, so it would block the task for the
+        // length of a lease.
         await this.#giveBack(claim, 'run_not_running');
       } catch (error) {
         this.#resumable.unshift(own);
@@ -284,7 +287,7 @@ export class Harness implements AsyncDisposable {
       const request = { ...settings, claimId, fencingToken };
       const started = await this.#startRun(task.id, request, this.#taking());
       const lease = this.#leaseOf({ task, claim, run: started, grantedAt, isResumed: false });
-      // If the responses were late, the lease may have expired.
+      // The lease may already have expired if the responses were late.
       return lease.isLive() ? lease : undefined;
     } catch (error) {
       await this.#giveBack(claim, 'run_not_started');
@@ -328,7 +331,7 @@ export class Harness implements AsyncDisposable {
     for await (const task of available) {
       if (accepts(task)) {
         const grantedAt = LeaseClock.now();
-        // Another holder may have taken the task in the meantime, or it may have become blocked.
+        // In the meantime, another holder may have taken the task, or the task may have become blocked.
         const claim = await this.#api.tasks
           .claim(task.id, this.#claimOf(intent), call)
           .catch(undefinedIfTaken);
@@ -340,7 +343,10 @@ export class Harness implements AsyncDisposable {
     return undefined;
   }
 
-  /** Options for calls that take work: a claim that is granted while the harness is closed ends with its session. */
+  /**
+   * Options for calls that take work. Closing the harness aborts them, and a claim that is granted nevertheless ends
+   * with its session.
+   */
   #taking(): CallOptions {
     return { signal: this.#closing.signal };
   }
@@ -363,7 +369,7 @@ export class Harness implements AsyncDisposable {
     return lease;
   }
 
-  /** If the service is unavailable, the lease expires. */
+  /** Releases a claim. If the service is unavailable, the lease expires instead. */
   #giveBack(claim: Claim, reason: string): Promise<unknown> {
     return this.#api.claims
       .release(claim.id, { reason }, { attempts: 2, deadlineMs: closeMsMax })
@@ -387,7 +393,10 @@ export class Harness implements AsyncDisposable {
   }
 }
 
-/** A throwing handler counts as a failed attempt: otherwise the same task would be first again at the next start. */
+/**
+ * If the handler throws, the attempt has failed: if the task were released instead, it would be the first again at the
+ * next start.
+ */
 async function handledOrFailed(lease: Lease, handle: (lease: Lease) => Promise<void>): Promise<void> {
   try {
     await handle(lease);
@@ -404,7 +413,7 @@ function isTask({ id, publicId }: Task, ref: string): boolean {
   return [id, publicId].some((own) => own.toUpperCase() === ref.toUpperCase());
 }
 
-/** If the service is unavailable, or the caller has lost access, there is nothing to close. */
+/** Ignores errors that mean that closing is impossible: the service is unavailable, or the caller has lost access. */
 function unlessOver(error: unknown): void {
   const isOver =
     error instanceof BatonError &&
@@ -412,7 +421,7 @@ function unlessOver(error: unknown): void {
   if (!isOver) throw error;
 }
 
-/** A task that can't be taken now doesn't fail the search. A missing permission to take any task does. */
+/** If one task can't be taken now, the search continues. If the caller may not take any task, the search fails. */
 function undefinedIfTaken(error: unknown): undefined {
   const isAboutTask = error instanceof BatonError && [404, 409, 422].includes(error.status);
   if (!isAboutTask || error.code.startsWith('session_')) throw error;

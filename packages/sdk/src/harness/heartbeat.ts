@@ -6,20 +6,24 @@ export interface HeartbeatOptions {
   readonly leaseSeconds: number;
   /** The time at which the request for the lease was sent. */
   readonly grantedAt: ReturnType<typeof LeaseClock.now>;
-  /** Requests an extension of the lease by these seconds; one attempt of at most this duration. */
+  /** Requests an extension of the lease by these seconds in a single attempt that takes at most this long. */
   beat(leaseSeconds: number, deadlineMs: number): Promise<unknown>;
   /** Called once, when the lease has expired or the service reports that it has ended. */
   lost(reason: string, cause?: unknown): void;
 }
 
-/** The delay after a failed heartbeat, unless the service requires another one. */
+/** How long to wait after a failed heartbeat, unless the service requires a different delay. */
 const againMs = 1_000;
-/** A heartbeat times out after a third of the lease, so that a lost one doesn't block the next ones. */
+/**
+ * A heartbeat times out after a third of the lease, but not before this time, so that a lost heartbeat doesn't block
+ * the next ones.
+ */
 const beatMsMin = 5_000;
 
 /**
- * Keeps a lease alive: requests an extension after a third of it, retries each second without a response, and reports a
- * loss once. After an event loop was blocked for longer than the lease, the loss is found before any other timer runs.
+ * Keeps a lease alive: requests an extension after each third of the lease, retries every second while there is no
+ * response, and reports a loss once. If the event loop was blocked for longer than the lease, the loss is detected
+ * before any other timer runs.
  */
 export class Heartbeat {
   readonly #options: HeartbeatOptions;
@@ -38,14 +42,14 @@ export class Heartbeat {
     void this.#run();
   }
 
-  /** Whether the lease is certainly live now. If it may have expired, `lost` has been called when this returns. */
+  /** Whether the lease is certainly live now. If it may have expired, `lost` is called before this returns. */
   isLive(): boolean {
     if (!this.#isLost && this.#clock.leftMs() <= 0)
       this.#lose('it expired without a response to a heartbeat');
     return !this.#isLost;
   }
 
-  /** Whether the lease is live by the clocks alone, regardless of responses to heartbeats. */
+  /** Whether the lease is live according to the clocks alone, whatever the responses to heartbeats were. */
   isInTime(): boolean {
     return this.#clock.leftMs() > 0;
   }
@@ -67,7 +71,7 @@ export class Heartbeat {
     this.#wake.abort();
   }
 
-  /** Stops the heartbeats; the lease expires or has ended. */
+  /** Stops the heartbeats of a lease that has ended or should expire. */
   stop(): void {
     this.#stop.abort();
   }
@@ -84,14 +88,16 @@ export class Heartbeat {
     }
   }
 
-  /** @returns milliseconds until the next one */
+  /**
+   * @returns milliseconds until the next heartbeat
+   */
   async #beat(thirdMs: number): Promise<number> {
     const sentAt = LeaseClock.now();
     const leaseSeconds = this.#leaseSeconds;
     try {
       const leftMs = this.#clock.leftMs();
       await this.#options.beat(leaseSeconds, Math.max(Math.min(leftMs, Math.max(thirdMs, beatMsMin)), 1));
-      // A response after the loss does not restore the lease.
+      // A response that arrives after the loss does not restore the lease.
       if (!this.#isLost) this.#clock.restart(sentAt, leaseSeconds * 1000);
       return thirdMs;
     } catch (error) {

@@ -47,14 +47,14 @@ function heldBack(body: object, status = 200): { readonly answer: StubAnswer; gi
   };
 }
 
-/** Waits for such a call. */
+/** Waits until this call has been made. */
 async function called(calls: readonly string[], name: string): Promise<void> {
   while (!calls.includes(name)) await sleep(5);
 }
 
 /**
- * Simulates an event loop or a machine that is suspended for longer than a lease: both clocks advance and nothing runs.
- * The clocks are right again when the returned function is called.
+ * Simulates that the event loop or the machine was suspended for longer than a lease: both clocks jump forward and
+ * nothing runs. The returned function sets the clocks right again.
  */
 function stall(): () => void {
   const mocks = [performance, Date].map((clock) => {
@@ -110,7 +110,7 @@ test('a harness that is closed stops the work, and lets an end that is on its wa
     await began.promise;
     await called(calls, 'succeed');
     const closed = harness.close();
-    // The other task is released meanwhile.
+    // Meanwhile, the other task is released.
     await called(calls, 'release');
     slow.give();
     await closed;
@@ -137,7 +137,7 @@ test('a claim that is granted after the loop should end is released', async () =
     const stop = new AbortController();
     void called(calls, 'claim-next').then(() => stop.abort());
     for await (const lease of harness.work({ signal: stop.signal })) assert.fail(lease.task.publicId);
-    // The loop has ended without the response.
+    // The loop has ended without waiting for the response.
     assert.deepEqual(calls, [...opening, 'claim-next']);
     late.give();
     await called(calls, 'release');
@@ -243,7 +243,7 @@ test('a stall between two attempts ends them: nothing more is sent when the leas
   const away = {
     succeed: (): StubAnswer => {
       attempts += 1;
-      // Before the second attempt, which starts no earlier than after 50 ms.
+      // The stall occurs before the second attempt, which starts after at least 50 ms.
       setTimeout(() => {
         over = stall();
       }, 20);
@@ -258,7 +258,7 @@ test('a stall between two attempts ends them: nothing more is sent when the leas
     }
   })
     .catch((error: unknown) => {
-      // The stall is also longer than the session.
+      // The session may have expired too, because the stall is longer than its lifetime.
       if ((error as { code?: string }).code !== 'session_expired') throw error;
     })
     .finally(() => over());
@@ -374,7 +374,7 @@ test('an approval is not requested for a task of another holder, and cancelled i
       { suspend: () => refusal(409, 'stale_claim') },
       [...asked, 'cancel /api/v1/approvals/approval-1:cancel'],
     ],
-    // It is unknown whether this run is suspended.
+    // Without a response, it is unknown whether this run is suspended, so the approval is kept.
     [{ suspend: (): StubAnswer => 'silence' }, asked],
   ] as const) {
     const stub = stubWork(1, {
@@ -439,13 +439,13 @@ test('of two clocks that disagree the one counts by which more time has passed',
     monotonicMs += 10_000;
     wallMs += 10_000;
     assert.equal(clock.leftMs(), 20_000);
-    // The wall clock is set back by an hour: the monotonic clock is used.
+    // When the wall clock is set back by an hour, the monotonic clock is used.
     wallMs -= 3_600_000;
     assert.equal(clock.leftMs(), 20_000);
     monotonicMs += 20_000;
     assert.equal(clock.leftMs(), 0);
     clock.restart(LeaseClock.now());
-    // The machine was asleep: only the wall clock advanced.
+    // While the machine was asleep, only the wall clock advanced.
     wallMs += 30_000;
     assert.equal(clock.leftMs(), 0);
     clock.restart(LeaseClock.now());

@@ -1,7 +1,7 @@
 /**
- * Determines by this machine's clocks whether a lease may have expired. The service grants it after the request was
- * sent, so it lasts at least until that moment plus its length. The later of two clocks is used: the monotonic clock
- * stops while a laptop sleeps, and the wall clock may be set back.
+ * Determines by this machine's clocks whether a lease may have expired. The service grants the lease after the request
+ * was sent, so it lasts at least until the moment of sending plus its length. The clock that has advanced further is
+ * used, because the monotonic clock stops while a laptop sleeps, and the wall clock may be set back.
  */
 export class LeaseClock {
   #lengthMs: number;
@@ -14,7 +14,7 @@ export class LeaseClock {
     this.restart(LeaseClock.now());
   }
 
-  /** Read before the request that takes or extends the lease. */
+  /** The current moment. Read it before sending the request that takes or extends the lease. */
   static now(): Moment {
     return { monotonicMs: performance.now(), wallMs: Date.now() };
   }

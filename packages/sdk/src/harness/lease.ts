@@ -50,7 +50,7 @@ export interface LeaseParts {
   readonly grantedAt: Moment;
   /** Whether a previous process took the claim and started the run. */
   readonly isResumed: boolean;
-  /** Whether the session is live: its end ends the lease. */
+  /** Whether the session is live; when it ends, the lease ends too. */
   isSessionLive(): boolean;
   /** Called once, when the lease has ended. */
   ended(lease: Lease, end: LeaseEnd): void;
@@ -76,9 +76,15 @@ export class Lease {
   readonly #parts: LeaseParts;
   readonly #heartbeat: Heartbeat;
   readonly #lost = new AbortController();
-  /** For calls under the lease: a release first stops the work and then still needs a call. */
+  /**
+   * Aborts calls under the lease. It is separate from `#lost`, because a release first stops the work and then still
+   * needs a call.
+   */
   readonly #calls = new AbortController();
-  /** Pending calls that end the lease, and the reason why a heartbeat or another write was rejected in the meantime. */
+  /**
+   * The number of pending calls that end the lease, and the reason why a heartbeat or another write was rejected while
+   * they were pending.
+   */
   #endings = 0;
   #ending: Promise<unknown> | undefined;
   #lossWhileEnding: { readonly reason: string; readonly cause: unknown } | undefined;
@@ -96,8 +102,8 @@ export class Lease {
       grantedAt,
       beat: (ttlSeconds, deadlineMs) =>
         api.claims.heartbeat(claim.id, { ttlSeconds }, { deadlineMs, attempts: 1 }),
-      // The end may be committed, and reject a heartbeat, before its response arrives. That response determines the
-      // outcome.
+      // An end that is already committed, but whose response hasn't arrived yet, also causes a heartbeat to be
+      // rejected. The response to the end determines whether the lease is lost.
       lost: (reason, cause) => {
         if (this.#endings > 0 && cause !== undefined) this.#lossWhileEnding = { reason, cause };
         else this.lose(reason, cause);
@@ -137,7 +143,7 @@ export class Lease {
   }
 
   /**
-   * Returns the context for continuing the run, with all checkpoints of the runs before it.
+   * Returns the context for continuing the run, with all checkpoints of the previous runs.
    * @example
    * const { checkpoints } = await lease.context();
    * const done = checkpoints.filter(({ kind }) => kind === 'step').length;
@@ -177,7 +183,7 @@ export class Lease {
   }
 
   /**
-   * Adds a comment to the task, as one of the run unless `runId` is null.
+   * Adds a comment to the task, on behalf of the run unless `runId` is null.
    * @example await lease.comment({ body: 'The test fails on Mondays only.' });
    * @throws LeaseLostError
    */
@@ -308,8 +314,8 @@ export class Lease {
   }
 
   /**
-   * Stops the work on the task at once: aborts `signal` and rejects further writes. The service is not notified: there,
-   * the task becomes free when the lease expires. The harness calls it for a lost lease.
+   * Stops the work on the task at once: aborts `signal` and rejects further writes. The service is not notified, so the
+   * task becomes available when the lease expires. The harness calls this when the lease is lost.
    * @example
    * lease.lose('the power is out');
    * console.log(lease.signal.aborted, lease.end);
@@ -348,7 +354,7 @@ export class Lease {
         throw this.#lossBy(error.message, error);
       }
       if (isRefused) this.lose(error.message, error);
-      // Any failure after the end of the lease is reported as the loss.
+      // Any failure after the end of the lease is reported as the loss of the lease.
       this.#loseInTime();
       if (isRefused || this.signal.aborted) throw this.#over(error);
       throw error;
@@ -398,7 +404,8 @@ export class Lease {
     try {
       await this.#endBy('suspended', suspended);
     } catch (error) {
-      // Its gate would block the task's new holder. If this fails, a person can still decide or cancel it.
+      // Without the cancel, the approval would block the task's new holder. If the cancel fails, a person can still
+      // decide or cancel the request.
       if (error instanceof LeaseLostError && !mayBeWritten)
         await this.#parts.api.approvals
           .cancel(
@@ -427,8 +434,8 @@ export class Lease {
   }
 
   /**
-   * A write ends no later than the lease. While the service is unavailable, it is retried for the length of a lease,
-   * for which the lease may survive.
+   * A write ends no later than the lease. While the service is unavailable, the write is retried for the length of a
+   * lease, because the lease may last that long.
    */
   #within(options: CallOptions = {}): CallOptions {
     const { signal: own } = this.#calls;
@@ -442,8 +449,8 @@ export class Lease {
   }
 
   /**
-   * Runs before each attempt, because the event loop may have been blocked since the last one. Only time counts here:
-   * if a heartbeat was rejected because the end is committed, the response to the end is still pending.
+   * Runs before each attempt, because the event loop may have been blocked since the previous one. Only time counts
+   * here: if a heartbeat was rejected because the end is already committed, the response to the end is still pending.
    */
   #judge(): void {
     this.#loseInTime();
@@ -467,7 +474,7 @@ export function isLoss(error: unknown): error is BatonError {
   return error instanceof BatonError && lostCodes.has(error.code);
 }
 
-/** Ignores the error if it has ended in the meantime. */
+/** Ignores the error if the claim has ended in the meantime. */
 function ignoreEnded(error: unknown): void {
   if (!isLoss(error)) throw error;
 }
@@ -477,8 +484,8 @@ const keyCharactersMax = 200;
 
 /**
  * Options for the second request of one call. The service accepts a key for one request only, so the second key is
- * derived from the caller's: the same call under the same key repeats both. If that is too long, the client generates
- * one.
+ * derived from the caller's: a repetition of the call under the same key repeats both requests. If the derived key is
+ * too long, the client generates one.
  */
 function withKeyFor(request: string, options: CallOptions = {}): CallOptions {
   const { idempotencyKey, ...others } = options;

@@ -24,7 +24,7 @@ interface RegisteredAgent {
   readonly key: string;
   readonly principalId: string;
   readonly baton: BatonClient;
-  /** Its calls about runs and revisions, such as `start-run` and `me`. */
+  /** The agent's calls about runs and revisions, such as `start-run` and `me`. */
   readonly calls: string[];
 }
 
@@ -37,7 +37,7 @@ const specOf = (instructions: string) => ({
   executor: { kind: 'llm' as const, instructions },
 });
 
-/** An agent as docs/agents.md registers it, with the identity that it acts as. */
+/** An agent registered as in docs/agents.md, with the identity that it acts as. */
 async function registerAgent(): Promise<RegisteredAgent> {
   const key = `a${randomUUID()}`;
   await admin.agents.publish({ key, spec: specOf('Count.') });
@@ -79,7 +79,7 @@ test('a registered agent works under its revision, and takes up a later one with
   }
   assert.deepEqual(used, [first, first, await revisionOf(agent.key)]);
   assert.notEqual(used[1], used[2]);
-  // One rejection reveals that the agent is registered; then each run requires one read.
+  // The first rejection reveals that the agent is registered; from then on, each run requires one read.
   assert.deepEqual(agent.calls, ['start-run', 'me', 'start-run', 'me', 'start-run', 'me', 'start-run']);
 });
 
@@ -120,7 +120,10 @@ test('a caller that is not a registered agent reads no revision', async () => {
   );
 });
 
-/** A service that requires revision `wanted` of a run, and returns those of `own` in turn; undefined is a 404. */
+/**
+ * A service that requires runs to have the revision `wanted`, and returns the revisions in `own` in turn, with a 404
+ * for undefined.
+ */
 async function withRevisions(
   { wanted, own }: { wanted: () => string | undefined; own: (string | undefined)[] },
   work: (baton: BatonClient, calls: readonly string[]) => Promise<void>,

@@ -3,15 +3,15 @@ import type { Api } from '../client.ts';
 import { BatonError } from '../errors.ts';
 import type { Run, RunRequest } from '../generated/coordination-types.ts';
 
-/** Error codes for a run without a revision, or with one other than the current one. */
+/** Error codes for a run without a revision, or with a revision other than the current one. */
 const revisionCodes: readonly string[] = ['agent_revision_required', 'agent_revision_mismatch'];
 
 export type StartRun = (ref: string, request: RunRequest, options?: CallOptions) => Promise<Run>;
 
 /**
- * Starts runs of one client. A run of a registered agent contains the agent's current revision (`GET /agents/me`). It
- * is read before each run: a revision that was published meanwhile applies to the next task. The first rejection
- * reveals whether the caller is a registered agent, so other callers need no further call.
+ * Starts the runs of one client. A run of a registered agent contains the agent's current revision (`GET /agents/me`),
+ * which is read before each run, so that a newly published revision applies to the next task. Only the first rejection
+ * reveals that the caller is a registered agent, so other callers need no additional call.
  */
 export function createRunStart(api: Api): StartRun {
   let isRegistered = false;

@@ -3,7 +3,7 @@ import { BatonError } from '../errors.ts';
 import type { HarnessContext, OwnRun, Session, SessionRequest } from '../generated/coordination-types.ts';
 import type { HarnessOptions } from './harness-options.ts';
 
-/** The maximum number of claims in a context. With more, it doesn't show which runs have no holder. */
+/** The maximum number of claims in a context. If there are more, the context doesn't show which runs have no holder. */
 const contextClaimsMax = 1_000;
 
 /** The lifetime of the session and the leases without a heartbeat. */
@@ -43,8 +43,8 @@ export function openSession(api: Api, options: HarnessOptions): Promise<Session>
 }
 
 /**
- * Ends runs of this principal without a live claim, and releases claims of this session without a run: the previous
- * process was killed between the two. @returns runs of this session with a live claim
+ * Ends this principal's runs without a live claim, and releases this session's claims without a run: the previous
+ * process was killed between claiming and starting the run. @returns this session's runs with a live claim
  */
 export async function endOrphans(api: Api, context: HarnessContext, sessionId: string): Promise<OwnRun[]> {
   const { activeClaims, activeRuns } = context;
@@ -60,7 +60,7 @@ export async function endOrphans(api: Api, context: HarnessContext, sessionId: s
   return own.filter(({ claimId }) => live.has(claimId));
 }
 
-/** Ignores the error if another process has ended it meanwhile. */
+/** Ignores the error if another process has already ended the run or the claim. */
 export function ignoreRefusal(error: unknown): undefined {
   if (error instanceof BatonError && [403, 404, 409].includes(error.status)) return undefined;
   throw error;

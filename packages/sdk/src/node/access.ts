@@ -6,7 +6,7 @@ import { ConnectionError, type ConnectionPlaces, findConnection } from './connec
 export interface Access {
   readonly coordinationUrl: string;
   readonly identityUrl: string;
-  /** A personal access token; undefined if the program has an identity of its platform instead. */
+  /** A personal access token; undefined if the program has an identity from its platform instead. */
   readonly token: string | undefined;
   /** For `createClient`: the token, or the identity. */
   readonly credential: Credential;
@@ -17,7 +17,7 @@ export interface Access {
  * its platform provides (`findWorkloadCredential`); otherwise from the connection file of this machine's Baton, as its
  * administrator or as the owner of BATON_TOKEN. The administrator's token is sent to this machine's Baton only, never to
  * a configured address.
- * @param folders whose `.baton` is searched without BATON_HOME
+ * @param folders the folders whose `.baton` is searched if BATON_HOME is not set
  * @example
  * const { coordinationUrl, identityUrl, credential } = findAccess({ BATON_HOME: `${folder}/.baton` }, []);
  * const own = createClient({ coordinationUrl, identityUrl, credential });
@@ -35,13 +35,13 @@ export function findAccess(
     BATON_PROFILE: profile,
   } = environment;
   if (url !== '') return accessAt(url, token, environment);
-  // Only the command line has profiles. If it were ignored, a program would act as the administrator instead of the
-  // profile's user.
+  // Only the command line has profiles. If another program ignored the variable, it would act as the administrator
+  // instead of the profile's user.
   if (profile && token === '')
     throw new ConnectionError(
       'BATON_PROFILE is for commands of the command line only: set BATON_URL and BATON_TOKEN here, or unset it.',
     );
-  // Nor would a program that was given an identity expect to act as the administrator.
+  // A program that was given an identity wouldn't expect to act as the administrator either.
   if (token === '' && (environment['BATON_IDENTITY_TOKEN'] || environment['BATON_IDENTITY_TOKEN_FILE']))
     throw new ConnectionError(
       'BATON_IDENTITY_TOKEN or BATON_IDENTITY_TOKEN_FILE is set, but BATON_URL is not: set it to the address of Baton.',

@@ -50,7 +50,7 @@ const foreign = (why: RegExp) => (error: unknown) => {
 test("a connection file of the current folder is used where it is the user's own and nobody else's to read", () => {
   for (const mode of [0o600, 0o400]) {
     write(mode);
-    // Other users with write access to the folder could only create their own file there.
+    // Others may write to the folder, because a file that they create there would not be the user's own.
     chmodSync(join(folder, '.baton'), mode === 0o600 ? 0o770 : 0o700);
     assert.deepEqual(findConnection({ folders: [folder] }), connection);
     rmSync(path);

@@ -14,17 +14,17 @@ export interface Connection {
 }
 
 export interface ConnectionPlaces {
-  /** The path of the connection file; no other is searched. */
+  /** The path of the connection file. If it is given, no other file is searched for. */
   readonly file?: string | undefined;
-  /** The folder of a Baton, whose file is used; no other is searched. */
+  /** The folder of a Baton, whose connection file is used. If it is given, no other file is searched for. */
   readonly home?: string | undefined;
-  /** Folders whose `.baton` is searched in this order. A file there is used only if the user owns it. */
+  /** Folders whose `.baton` is searched, in this order. A file found there is used only if the user owns it. */
   readonly folders: readonly string[];
-  /** The path of a file below one of these folders that the user has trusted without owning it. */
+  /** The path of a file below one of these folders that the user has agreed to use without owning it. */
   readonly agreed?: string | undefined;
   /**
-   * Whether the user's own token is sent to the address in the file, which in these folders must then be on this
-   * machine.
+   * Whether the user's own token is sent to the address in the file. A file in one of these folders must then contain
+   * an address on this machine.
    */
   readonly sendsOwnToken?: boolean | undefined;
 }
@@ -80,7 +80,8 @@ export function findConnection({
     const text = named ? readText(path) : readOwnText(path, agreed);
     if (text === undefined) continue;
     const found = parseConnection(text, path);
-    // An archive keeps the mode of Baton's file, and unpacking makes the current user its owner.
+    // A file from an archive may seem to be the user's own: an archive keeps the mode of Baton's file, and unpacking
+    // makes the current user its owner.
     const isElsewhere = ![found.coordinationUrl, found.identityUrl].every(isThisMachine);
     if (sendsOwnToken && isElsewhere && !named && path !== agreed)
       throw new ForeignConnectionError(path, 'leads to another machine, which would receive your token');
@@ -132,11 +133,11 @@ function readText(path: string): string | undefined {
   }
 }
 
-/** Checks the opened file, which can't be replaced between the check and the read. */
+/** Reads the file after checking it. The check uses the open file, which can't be replaced before the read. */
 function readOwnText(path: string, agreed: string | undefined): string | undefined {
   let opened: number;
   try {
-    // Otherwise, opening a pipe would block forever.
+    // Without O_NONBLOCK, opening a pipe would block forever.
     opened = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
   } catch (error) {
     return withoutFile(path, error);
@@ -151,8 +152,8 @@ function readOwnText(path: string, agreed: string | undefined): string | undefin
 }
 
 /**
- * Only the owner can read a file that Baton writes. A checkout of a repository creates files that others can read, so
- * the mode also reveals a file from a checkout. On Windows, there is neither owner nor mode.
+ * Why a file isn't the user's own. Only the owner can read a file that Baton writes, whereas files from a repository
+ * checkout can be read by others, so the mode reveals these too. Windows has neither owners nor modes.
  */
 function whyForeign(found: Stats): string | undefined {
   const ownId = process.geteuid?.();
@@ -174,7 +175,8 @@ function withoutFile(path: string, error: unknown): undefined {
 }
 
 /**
- * Quotes a path as one word for a shell: another user may have named the folder, and people copy it from the message.
+ * Quotes a path as one word for a shell, because another user may have chosen the folder's name, and people copy the
+ * path from the message.
  */
 function inShell(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${visible(word).replaceAll("'", `'\\''`)}'`;

@@ -25,7 +25,7 @@ export function fileStore(path: string): Store {
     },
     async write(text) {
       await mkdir(dirname(path), { recursive: true });
-      // Concurrent writes use separate files.
+      // Concurrent writes use separate temporary files.
       writes += 1;
       const next = `${path}.${process.pid}.${writes}.tmp`;
       await writeFile(next, text, { mode: 0o600 });

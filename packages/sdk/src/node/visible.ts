@@ -1,4 +1,4 @@
-/** Joiners remain: Persian and emoji need them. */
+/** Joiners are not removed, because Persian and emoji need them. */
 const moving = /(?:(?![\u200C\u200D])[\p{Cc}\p{Cf}])+/gu;
 
 /**

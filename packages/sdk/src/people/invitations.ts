@@ -5,7 +5,7 @@ import type { Invitation } from '../generated/identity-types.ts';
 import { InviteFailure } from './invite-failure.ts';
 import type { IdentityAdministration } from './person-state.ts';
 
-/** A link with the person's principal at coordination. */
+/** A link with the person's principal in coordination. */
 export type ListedInvitation = Invitation & {
   /** Null if the invitation was interrupted: the person has no access yet, and inviting them again completes it. */
   readonly coordinationPrincipalId: string | null;
@@ -47,7 +47,7 @@ export async function listInvitations(
 }
 
 /**
- * Revokes a link. Somebody who never accepted their invitation also loses the access that waited for them.
+ * Revokes a link. Somebody who never accepted their invitation also loses their pending access.
  * @returns the principal that was disabled with it
  * @throws BatonError, for example identity's `invitation_accepted`; InviteFailure `unfinished` if the link is revoked,
  * but the access could not be ended

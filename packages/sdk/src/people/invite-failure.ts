@@ -1,6 +1,6 @@
 /**
- * An invitation that was not made, or not as a whole. The message names what is left and what to do. `cause` is the
- * error of the service.
+ * An invitation that was not made, or only partly. The message names what is left and what to do. `cause` is the error
+ * of the service.
  */
 export class InviteFailure extends Error {
   override readonly name = 'InviteFailure';
@@ -10,7 +10,7 @@ export class InviteFailure extends Error {
    * revoked. `unfinished`: something is left that the message names; inviting the person again completes it.
    */
   readonly reason: 'not_allowed' | 'already_invited' | 'undone' | 'unfinished';
-  /** The invitation that exists. */
+  /** The existing invitation. */
   readonly invitationId: string | undefined;
 
   constructor(

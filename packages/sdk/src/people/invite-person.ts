@@ -18,16 +18,18 @@ export interface NewInvite {
   readonly message?: string;
 }
 
-/** An open invitation of a person who has the role as soon as they accept. */
+/** An open invitation of a person who gets the role as soon as they accept. */
 export interface Invited {
   readonly invitation: Invitation;
-  /** The person's principal at coordination. */
+  /** The person's principal in coordination. */
   readonly principalId: string;
-  /** The secret of the link, in this response only. */
+  /** The secret of the link, which only this response contains. */
   readonly token: string;
 }
 
-/** @returns the idempotency key of a step; the same one when an attempt is repeated */
+/**
+ * @returns the idempotency key of a step, which is the same when an attempt is repeated
+ */
 type KeyOf = (step: 'invitation' | 'principal') => string;
 
 /**
@@ -48,12 +50,12 @@ export async function mailInvitation(
   }
 }
 
-/** The largest page of identity: as many invitations as a tenant may have open by default. */
+/** The maximum page size of identity, which equals the default maximum of a tenant's open invitations. */
 const openMax = 500;
 const searchedMax = 200;
 
 /**
- * The address that the person opens. The secret is in its fragment, which browsers send to nobody. Browsers create no
+ * The address that the person opens. The secret is in its fragment, which browsers don't send. Browsers create no
  * passkeys at an IP address, so the address of this machine becomes `localhost`.
  */
 export function invitationLink(consoleUrl: string, token: string): string {
@@ -64,9 +66,9 @@ export function invitationLink(consoleUrl: string, token: string): string {
 }
 
 /**
- * Invites a person to both services: identity creates the person with a one-time link, coordination a principal with
- * the role, by the inviter's own rights. The link is returned only when all of it exists. A repetition after an
- * interruption completes what is there and makes a new link; it never invites the person a second time.
+ * Invites a person to both services: identity creates the person with a one-time link, and coordination a principal
+ * with the role, using the inviter's own rights. The link is returned only when all of it exists. Repeating the call
+ * after an interruption completes the invitation and makes a new link; it never invites the person a second time.
  * @throws InviteFailure; BatonError if identity rejects the invitation, and nothing was created
  */
 export async function invitePerson(
@@ -131,7 +133,7 @@ export async function renewInvitation(
 }
 
 /**
- * Checks before anything is created what coordination would reject after it.
+ * Before anything is created, checks what coordination would otherwise reject later.
  * @returns the inviter's name @throws InviteFailure `not_allowed`
  */
 async function requireGrantable(baton: BatonClient, accessRole: string): Promise<string> {
@@ -148,7 +150,7 @@ async function requireGrantable(baton: BatonClient, accessRole: string): Promise
   );
 }
 
-/** The open invitation of the same e-mail address; without an address, of the same name. */
+/** The open invitation with the same e-mail address; without an address, with the same name. */
 async function findOpenInvitation(
   { identity, tenantId }: IdentityAdministration,
   { displayName, email }: NewInvite,
@@ -172,7 +174,7 @@ async function findAdmitted(baton: BatonClient, iamPrincipalId: string): Promise
 const isAdmitted = async (baton: BatonClient, iamPrincipalId: string): Promise<boolean> =>
   (await findAdmitted(baton, iamPrincipalId)) !== undefined;
 
-/** A repeated request is answered without the secret: another link replaces the one whose secret was lost. */
+/** The response to a repeated request lacks the secret, so another link replaces the one whose secret was lost. */
 async function withToken(
   { identity, tenantId }: IdentityAdministration,
   issued: IssuedInvitation,
@@ -182,7 +184,7 @@ async function withToken(
   return identity.invitations.create(tenantId, { principalId: issued.invitation.principalId, ...link });
 }
 
-/** Creates the principal with its role. Undone as a whole if coordination rejects a step. */
+/** Creates the principal with its role. Everything is undone if coordination rejects a step. */
 async function admit(
   baton: BatonClient,
   administration: IdentityAdministration,
@@ -204,7 +206,7 @@ async function admit(
   }
 }
 
-/** Finds the person of an earlier attempt by the identity in its metadata. */
+/** Finds the person of an earlier attempt by the identity in the principal's metadata. */
 async function createPerson(
   baton: BatonClient,
   { principalId: iamPrincipalId, displayName, email }: Invitation,
@@ -242,7 +244,10 @@ interface Undone {
   readonly cause: unknown;
 }
 
-/** Nobody gets a link without access. A lost response may have succeeded, so only a rejection is undone. */
+/**
+ * Nobody gets a link without access. Only a rejection is undone, because a call whose response was lost may have
+ * succeeded.
+ */
 async function undo(
   baton: BatonClient,
   { identity, tenantId }: IdentityAdministration,

@@ -15,13 +15,13 @@ import {
 
 export interface PeopleSources {
   readonly baton: BatonClient;
-  /** Without it, only coordination's records are listed. */
+  /** If undefined, only coordination's records are listed. */
   readonly administration: IdentityAdministration | undefined;
 }
 
 export interface PeopleQuery {
   readonly kind?: PersonKind;
-  /** Beginnings of words of the name. */
+  /** Prefixes of words in the name. */
   readonly q?: string;
   readonly accessRole?: string;
   readonly state?: PersonState;
@@ -36,10 +36,10 @@ export interface PeoplePage {
 
 /** Both services accept this many ids in one request. */
 const pageMax = 100;
-/** A page with fewer people reads on, at most this many pages of the services. */
+/** If a page has fewer people than this, further pages of the services are read, up to a maximum. */
 const itemsMin = 50;
 const readsMax = 5;
-/** The largest page of identity: as many invitations as a tenant may have open by default. */
+/** The maximum page size of identity, which equals the default maximum of a tenant's open invitations. */
 const invitationsMax = 500;
 
 /**
@@ -82,7 +82,7 @@ async function readHere(
     options,
   );
   const records = administration && (await readRecords(administration, items, options));
-  // Nobody who is only at identity has an access role.
+  // Nobody who is only in identity has an access role.
   const isLast = administration === undefined || accessRole !== undefined;
   const after = isLast ? null : 'identity:';
   return {
@@ -103,7 +103,7 @@ async function readUnbound(
     tenantId,
     {
       limit: pageMax,
-      // Services have two kinds at identity.
+      // Services have two kinds in identity.
       ...(kind !== undefined && kind !== 'service' && { kind }),
       ...(q !== undefined && { q }),
       ...(cursor !== '' && { after: cursor }),
@@ -132,7 +132,7 @@ async function withoutBound(
   return principals.filter(({ id }) => !bound.has(id));
 }
 
-/** The ids, among at most 100 of identity, to which a principal of coordination is or was bound. */
+/** Of at most 100 ids in identity, those to which a principal in coordination is or was bound. */
 async function readBound(
   baton: BatonClient,
   ids: readonly string[],
@@ -191,7 +191,7 @@ async function readInvitations(
 
 /**
  * Reads one person, agent or service.
- * @param id of coordination, or of identity for somebody who exists only there
+ * @param id in coordination, or in identity for somebody who exists only there
  * @throws BatonError `not_found`, or identity's `principal_not_found`
  */
 export async function readJoinedPerson(
@@ -212,7 +212,9 @@ export async function readJoinedPerson(
   return joinUnbound(principal, { principals: new Map(), invitations });
 }
 
-/** @param id of coordination or, for somebody who is bound here, of identity */
+/**
+ * @param id in coordination or, for somebody who is bound here, in identity
+ */
 async function readHereById(
   baton: BatonClient,
   id: string,

@@ -9,7 +9,7 @@ export interface Received {
   readonly body: unknown;
 }
 
-/** The stub's response; `hang up` closes the connection without one; a function writes the response itself. */
+/** The stub's response. `hang up` closes the connection without a response; a function writes the response itself. */
 export type StubAnswer =
   | ((response: ServerResponse) => void)
   | { readonly status: number; readonly body?: unknown; readonly headers?: Readonly<Record<string, string>> }

@@ -8,7 +8,7 @@ import { isObject } from './keywords.ts';
  * object.
  */
 
-/** In evaluation order: keywords that depend on the evaluation of others are last. */
+/** In evaluation order: keywords that depend on which members others have evaluated are last. */
 export const applicators: Readonly<Record<string, CheckMaker>> = {
   $ref: ({ reference }) => applied(reference(false)),
   $dynamicRef: ({ reference }) => applied(reference(true)),
@@ -29,7 +29,7 @@ export const applicators: Readonly<Record<string, CheckMaker>> = {
       let isOne = false;
       for (const one of any) {
         if (run.quietly(one, given, at, seen)) isOne = true;
-        // If evaluated members must be collected, all matching schemas are evaluated.
+        // If the evaluated members must be collected, the remaining schemas have to be evaluated too.
         if (isOne && seen === undefined) return true;
       }
       return isOne || run.fault(at, 'must match a schema of anyOf');

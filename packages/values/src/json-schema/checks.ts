@@ -6,11 +6,11 @@ import type { Pattern } from './patterns.ts';
 
 /** The keywords of JSON Schema that validate a value alone, each as a check that charges its cost. */
 
-/** The inputs of a keyword's check: its value, its schema, and the compiled schemas inside of it. */
+/** The inputs of a keyword's check: its value, its schema, and the compiled schemas inside that schema. */
 export interface KeywordParts {
   readonly value: Json;
   readonly schema: JsonObject;
-  /** The schema at this pointer inside of the schema: `/not`, `/properties/a`. */
+  /** The schema at this pointer, relative to the keyword's schema: `/not`, `/properties/a`. */
   inside(pointer: string): Subschema;
   pattern(text: string): Pattern;
   /** @param isDynamic whether the target depends on the path of the evaluation */
@@ -105,7 +105,7 @@ function isOfType(given: Json, type: string): boolean {
   return typeof given === type;
 }
 
-/** Compares canonical texts, which are only computed if one of the allowed values has the same type. */
+/** Compares canonical texts. They are computed only if an allowed value has the same type. */
 function equality(wanted: readonly Json[]): (given: Json, run: Evaluation) => boolean {
   const texts = new Set(wanted.map((one) => canonicalJson(one)));
   const kinds = new Set(wanted.map(kindOf));
@@ -117,7 +117,7 @@ function kindOf(value: Json): string {
   return value === null ? 'null' : typeof value;
 }
 
-/** The canonical text of a value. A character takes about 0.1 µs, and the call 0.3 µs. */
+/** The canonical text of a value. It costs about 0.1 µs per character, plus 0.3 µs for the call. */
 function canonicalText(value: Json, run: Evaluation): string {
   const text = canonicalJson(value);
   run.spend(3 + text.length);
@@ -141,7 +141,7 @@ function numeric(
   };
 }
 
-/** Exact, as decimals: 0.3 is a multiple of 0.1. Numbers of 600 digits, the maximum, take 10 µs. */
+/** Computed exactly, with decimals: 0.3 is a multiple of 0.1. Numbers of 600 digits, the maximum, take 10 µs. */
 function isMultiple(given: number, divisor: number, run: Evaluation): boolean {
   if (Number.isSafeInteger(given) && Number.isSafeInteger(divisor)) return given % divisor === 0;
   run.spend(100);
@@ -159,7 +159,7 @@ function decimal(value: number): [bigint, number] {
   return [BigInt(whole + fraction), Number(exponent) - fraction.length];
 }
 
-/** Characters are code points: they are only counted if the number of code units doesn't decide it. */
+/** Characters are code points. They are counted only if the number of code units doesn't already decide the result. */
 function isNotLonger(text: string, bound: number, run: Evaluation): boolean {
   if (text.length <= bound) return true;
   if (text.length > 2 * bound) return false;
@@ -169,7 +169,7 @@ function isNotLonger(text: string, bound: number, run: Evaluation): boolean {
   return characters <= bound;
 }
 
-/** One character takes at most 0.1 µs per instruction of the pattern. */
+/** The cost: matching one character takes at most 0.1 µs per instruction of the pattern. */
 export function matches(pattern: Pattern, text: string, run: Evaluation): boolean {
   run.spend(2 + text.length * pattern.stepsPerCharacter);
   return pattern.matches(text);

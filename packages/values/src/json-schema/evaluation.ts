@@ -11,16 +11,16 @@ const depthMax = 400;
 export const faultsMax = 20;
 const pathLengthMax = 200;
 
-/** A fault of an instance: its location and its message, without the sent value. */
+/** A fault in an instance: its location and a message that doesn't contain the sent value. */
 export interface SchemaFault {
   path: string;
   message: string;
 }
 
-/** One keyword applied to one value. It reports its faults itself, unless the evaluation is muted. */
+/** One keyword applied to one value. The check itself reports its faults, unless the evaluation is muted. */
 export type Check = (value: Json, at: Place | undefined, run: Evaluation, seen: Seen | undefined) => boolean;
 
-/** A part of a document with an `$id`: references inside of it are relative to it. */
+/** A part of a document with an `$id`, to which references inside the part are relative. */
 export interface Resource {
   readonly pointer: string;
   readonly anchors: Map<string, Subschema>;
@@ -32,7 +32,7 @@ export interface Subschema {
   readonly resource: Resource;
   /** In evaluation order. */
   checks: readonly Check[];
-  /** Whether it has keywords for members that no other keyword has evaluated. */
+  /** Whether the schema has a keyword that applies to the members that no other keyword has evaluated. */
   tracks: boolean;
 }
 
@@ -55,7 +55,7 @@ export function newSeen(): Seen {
 /** The evaluation exceeded its limit of steps or depth. */
 export class TooCostly extends Error {}
 
-/** One evaluation of one instance: its budget, its faults, and the resources on its path. */
+/** One evaluation of one instance, with its budget, its faults, and the resources on its path. */
 export class Evaluation {
   readonly faults: SchemaFault[] = [];
   readonly scope: Resource[] = [];
@@ -74,7 +74,7 @@ export class Evaluation {
     return stepsMax - this.#stepsLeft;
   }
 
-  /** Whether the remaining keywords of a failed schema can be skipped. */
+  /** Whether the remaining keywords of a schema that has failed can be skipped. */
   get isDecided(): boolean {
     return this.#muted > 0 || this.faults.length >= faultsMax;
   }

@@ -3,8 +3,8 @@ import { z } from 'zod';
 import type { CheckMaker } from './checks.ts';
 
 /**
- * Asserted `format`: the formats of the draft with a precise definition. Others only annotate, which the draft leaves
- * to the implementation.
+ * The values of `format` that are asserted: those that the draft defines precisely. Others only annotate, which the
+ * draft leaves to the implementation.
  */
 
 /** Longer strings match no format, because the expressions below may take quadratic time. */
@@ -30,7 +30,7 @@ const formats: Readonly<Record<string, (text: string) => boolean>> = {
   'json-pointer': (text) => /^(\/([^~/]|~[01])*)*$/.test(text),
 };
 
-/** Charges the cost of reading the text. */
+/** Charges the cost of reading the string. */
 export const assertFormat: CheckMaker = ({ value }) => {
   const isFormed = Object.hasOwn(formats, value as string) ? formats[value as string] : undefined;
   if (isFormed === undefined) return undefined;

@@ -1,13 +1,16 @@
 import type { Json } from '../wire.ts';
 
-/** The type that the draft 2020-12 requires for each keyword, and the locations of the schemas inside of it. */
+/** The type that the draft 2020-12 requires for each keyword, and where the keyword's value contains schemas. */
 
-/** The position of a keyword's schemas: the value itself, a list, or members; `value` contains none. */
+/**
+ * Where a keyword's value contains schemas: the value itself, a list, or the members of an object; `value` contains
+ * none.
+ */
 export type Place = 'schema' | 'schemas' | 'schemasByName' | 'value';
 
 export interface KeywordForm {
   readonly place: Place;
-  /** The fault of the value, or undefined. Schemas inside of it are validated one by one. */
+  /** The fault in a keyword's value, or undefined. Schemas inside the value are validated one by one. */
   fault(value: Json): string | undefined;
 }
 
@@ -56,7 +59,7 @@ const schemasByName: KeywordForm = {
   fault: (given) => (isObject(given) ? undefined : 'must be an object of schemas'),
 };
 
-/** Keyed by keyword. Other names are annotations with any value. */
+/** Forms by keyword. Other names are annotations with any value. */
 export const keywordForms: ReadonlyMap<string, KeywordForm> = new Map([
   ['then', schema],
   ...Object.entries({

@@ -2,7 +2,7 @@ import { RE2JS } from 're2js';
 
 /**
  * Patterns from tenants run on re2js, whose time is linear in the length of the text. Features that can't be matched in
- * such time (lookahead, lookbehind, references to groups) are refused.
+ * linear time (lookahead, lookbehind, references to groups) are refused.
  */
 export interface Pattern {
   matches(text: string): boolean;
@@ -15,16 +15,18 @@ export const patternSizeMax = 500;
 /** The limit for all patterns of a schema together. */
 export const patternSizesMax = 2_000;
 
-/** @throws Error with the problem of the pattern */
+/**
+ * @throws Error that describes the problem with the pattern
+ */
 export function compilePattern(text: string): Pattern {
   const compiled = RE2JS.compile(RE2JS.translateRegExp(text));
   return { matches: (given) => compiled.test(given), stepsPerCharacter: compiled.programSize() };
 }
 
 /**
- * The maximum size of a pattern's program, computed from its text: the atoms, each multiplied by the repetitions around
- * it. Compiling `(|a){500}(|a){500}` to measure it would take 0.1 s. Infinite for forms that RE2 and JavaScript read
- * differently, in which a bracket could be hidden from this count: `[]`, `[[:alpha:]]`, `\Q`.
+ * The maximum size of a pattern's program, computed from its text: the sum of its atoms, each multiplied by the
+ * repetitions around it. Compiling `(|a){500}(|a){500}` to measure it would take 0.1 s. Infinite for forms that RE2 and
+ * JavaScript read differently, in which a bracket could be hidden from this count: `[]`, `[[:alpha:]]`, `\Q`.
  */
 export function patternSize(pattern: string): number {
   const groups: Group[] = [{ sum: 1, last: 0 }];
@@ -44,7 +46,7 @@ export function patternSize(pattern: string): number {
   return groups.reduce((size, { sum }) => size + sum, 0);
 }
 
-/** The size of a group so far, and that of its last atom, which a repetition applies to. */
+/** The size of a group so far, and the size of its last atom, to which a repetition applies. */
 interface Group {
   sum: number;
   last: number;
@@ -55,11 +57,11 @@ function addAtom(group: Group, size: number): void {
   group.last = size;
 }
 
-/** An escape with its braces, a class, a repetition, or one character. */
+/** Matches an escape with its braces, a class, a repetition, or a single character. */
 const token =
   /\\[pPuxk](?:\{[^}]{0,40}\}|<[^>]{0,80}>)|\\[^]|\[\^?\]?(?:\\[^]|[^\]\\])*\]?|\{(\d{1,9})(?:,(\d{0,9}))?\}|[^]/g;
 
-/** The tokens of a pattern; a repetition with its maximum. */
+/** The tokens of a pattern; a repetition has its maximum. */
 function* tokensOf(pattern: string): Iterable<[string, number | undefined]> {
   for (const [text, least, most] of pattern.matchAll(token))
     yield [text, least === undefined ? undefined : Math.max(1, Number(least), Number(most ?? 0))];

@@ -3,7 +3,7 @@ import { pointerKey, type Resource, type Subschema } from './evaluation.ts';
 import { isObject, keywordForms } from './keywords.ts';
 import { compilePattern, type Pattern, patternSize, patternSizeMax, patternSizesMax } from './patterns.ts';
 
-/** The maximum number of references in one schema, more than in any handwritten schema so far. */
+/** The maximum number of references in one schema; no handwritten schema so far has more. */
 const referencesMax = 1_000;
 
 /** The reason why a document is not a valid schema, with the location. */
@@ -23,7 +23,7 @@ export interface SchemaTree {
   readonly subschemas: ReadonlyMap<string, Subschema>;
   readonly documents: ReadonlyMap<Subschema, Json>;
   readonly patterns: ReadonlyMap<string, Pattern>;
-  /** The schema that a reference inside of a resource points to, if any. */
+  /** The schema that a reference inside a resource points to, if any. */
   targetOf(resource: Resource, reference: string): Subschema | undefined;
 }
 
@@ -41,7 +41,7 @@ class SchemaReader implements SchemaTree {
   readonly documents = new Map<Subschema, Json>();
   readonly patterns = new Map<string, Pattern>();
   readonly #references: { from: Subschema; keyword: string; reference: string }[] = [];
-  /** For each schema, those that apply to the same value. */
+  /** For each schema, the schemas that apply to the same value. */
   readonly #applied = new Map<Subschema, Subschema[]>();
   #patternSizes = 0;
 
@@ -135,11 +135,11 @@ class SchemaReader implements SchemaTree {
     }
   }
 
-  /** Refuses a schema that refers back to itself for the same value: applying it would never end. */
+  /** Refuses a schema that refers back to itself for the same value, because applying it would never end. */
   requireEnds(): void {
     const ended = new Set<Subschema>();
     for (const start of this.subschemas.values()) {
-      // The path of schemas to the current one, each with its remaining references.
+      // The schemas on the path to the current one, each with its remaining references.
       const way = [{ subschema: start, rest: [...(this.#applied.get(start) as Subschema[])] }];
       const onWay = new Set([start]);
       for (let last = way.at(-1); last !== undefined; last = way.at(-1)) {

@@ -228,7 +228,7 @@ test('names of properties, constants and examples are no keywords', () => {
   assert.equal(faults(schema, { $ref: 1 }).length, 1);
 });
 
-/** Schemas and instances that are designed to be slow, each within a document's limits. */
+/** Tests schemas and instances that are designed to be slow, each within the limits of a document. */
 const worst: Record<string, [Json, Json]> = {
   'every branch leads to two more': [
     {
@@ -355,8 +355,8 @@ describe('the worst schemas and instances take less than 100 ms, and less than 2
 });
 
 /**
- * Schemas and instances over a few names and values, so that they match often. Without `contains`: with `prefixItems`,
- * ajv accepts an empty list, and its members don't count as evaluated.
+ * Schemas and instances with only a few names and values, so that they match often. `contains` is left out: together
+ * with `prefixItems`, ajv accepts an empty list, and doesn't count the matching members as evaluated.
  */
 const value: fc.Arbitrary<Json> = fc.letrec<{ value: Json }>((tie) => ({
   value: fc.oneof(
@@ -418,7 +418,10 @@ const schema: fc.Arbitrary<Json> = fc.letrec<{ schema: Json }>((tie) => {
   };
 }).schema;
 
-/** The answer of ajv, or nothing if its program is faulty: some with `not: true` use a variable that they don't declare. */
+/**
+ * The result of ajv, or nothing if ajv's generated program is faulty: for some schemas with `not: true`, the program
+ * uses a variable that it doesn't declare.
+ */
 function answerOf(oracle: (instance: Json) => unknown, instance: Json): unknown {
   try {
     return oracle(instance);
@@ -438,7 +441,7 @@ test(`agrees with ajv, which makes programs of schemas, on ${randomSchemas} rand
   let asked = 0;
   fc.assert(
     fc.property(schema, fc.array(value, { minLength: 5, maxLength: 5 }), (given, values) => {
-      // Parsed, because ajv distinguishes objects with other prototypes.
+      // Serialized and parsed again, because ajv distinguishes objects with other prototypes.
       const [made, ...instances] = JSON.parse(JSON.stringify([given, ...values])) as [Json, ...Json[]];
       const document = (
         typeof made === 'boolean' ? { allOf: [made] } : { ...(made as JsonObject) }

@@ -13,14 +13,14 @@ import { assertFormat } from './formats.ts';
 import { readSchema, type SchemaTree } from './schema-tree.ts';
 
 /**
- * JSON Schema 2020-12 for schemas from tenants (docs/reference/README.md#documents). They are interpreted, never turned
- * into code; formats only annotate, as in the draft, unless they are asserted. The cost of a schema is limited twice:
- * when it is parsed (size, references, patterns), and in steps whenever it is applied.
+ * JSON Schema 2020-12 for schemas from tenants (docs/reference/README.md#documents). The schemas are interpreted, never
+ * turned into code; formats only annotate, as in the draft, unless they are asserted. The cost of a schema is limited
+ * twice: when it is parsed (size, references, patterns), and in steps whenever it is applied.
  */
 export interface PreparedSchema {
-  /** The faults of an instance, at most 20; empty if it is valid. Takes at most 25 ms on a quiet machine. */
+  /** The faults in an instance, at most 20; empty if it is valid. Takes at most 25 ms on a quiet machine. */
   faultsOf(instance: Json): SchemaFault[];
-  /** The steps that an evaluation of the instance takes, to compare the cost of schemas. */
+  /** The number of steps that an evaluation of the instance takes, for comparing the costs of schemas. */
   stepsFor(instance: Json): number;
 }
 
@@ -50,7 +50,7 @@ function evaluate(root: Subschema, instance: Json): Evaluation {
     run.fits(root, instance, undefined, undefined);
   } catch (error) {
     if (!(error instanceof TooCostly)) throw error;
-    // Replaces the faults found so far: an instance whose validation was cut short is not valid.
+    // Replaces the faults found so far by this one: an instance whose validation was stopped is not valid.
     run.faults.splice(0, run.faults.length, { path: '', message: 'takes too many steps to validate' });
   }
   return run;
@@ -61,7 +61,7 @@ const annotatingMakers: Makers = new Map([...Object.entries(valueChecks), ...Obj
 const assertingMakers: Makers = new Map([['format', assertFormat], ...annotatingMakers]);
 const order = [...assertingMakers.keys()];
 
-/** Creates the checks of one schema, those that depend on evaluated members last. */
+/** Creates the checks of one schema. Checks that depend on evaluated members are last. */
 function build(tree: SchemaTree, subschema: Subschema, makers: Makers): void {
   const schema = tree.documents.get(subschema) as JsonObject | boolean;
   if (typeof schema === 'boolean') {
@@ -92,8 +92,8 @@ function checkOf(
 }
 
 /**
- * A dynamic reference to a dynamic anchor resolves to the anchor with that name in the outermost resource on the path
- * of the evaluation that has one.
+ * A dynamic reference to a dynamic anchor resolves to the anchor with that name in the outermost resource, on the path
+ * of the evaluation, that has such an anchor.
  */
 function referenceOf(tree: SchemaTree, { resource }: Subschema, reference: string, isDynamic: boolean) {
   const target = tree.targetOf(resource, reference) as Subschema;

@@ -35,7 +35,8 @@ export async function planCatalogue(planning: Planning, documents: readonly Decl
     path,
     content: JSON.stringify({ apiVersion: 'baton/v1', kind, key, spec }),
   }));
-  // Read before the plan: a change between the two counts as later than the plan, and is never overwritten.
+  // The current versions are read before the plan: a change between the two reads counts as later than the plan, and is
+  // never overwritten.
   const bases = await versionsOf(planning, documents);
   const plan = await planned(planning, files);
   noteProblems(planning, plan.problems, named);
@@ -95,7 +96,7 @@ function noteProblems(
   }
 }
 
-/** Some pointers have the form `/spec/acceptance[0].kind`. */
+/** Converts pointers of the form `/spec/acceptance[0].kind`, which some errors contain. */
 function pointerOf(path: string): string {
   if (!/\[\d+\]/.test(path)) return path;
   return path.replaceAll(/\[(\d+)\]/g, '/$1').replaceAll('.', '/');
@@ -104,7 +105,7 @@ function pointerOf(path: string): string {
 const absentCodes = ['unknown_reference', 'unknown_role', 'unknown_requirement', 'not_found'];
 const givenKinds: readonly Kind[] = ['Role', 'Capability', 'Workspace', 'Project'];
 
-/** Whether it references only objects of the files themselves, which are created first. */
+/** Whether it references only objects declared in the files themselves, which are created first. */
 function isGiven({ declared }: Planning, document: Declared, path: string, code: string): boolean {
   if (!absentCodes.includes(code)) return false;
   const value = valueAt(document, path);
@@ -150,8 +151,8 @@ async function changeOf(
 }
 
 /**
- * The plan of packages compares with the recorded documents of a package. Without a record, it reports defaults as
- * differences.
+ * Removes differences that are only defaults. The plan of packages compares with the recorded documents of a package;
+ * without a record, it reports defaults as differences.
  */
 async function withoutFilledIn(
   { baton }: Planning,
@@ -258,7 +259,7 @@ async function versionsOf(
 
 type Writer = (planning: Planning, document: Declared, base: Base) => Promise<number | undefined>;
 
-/** Return the number that the service assigned, if any. */
+/** Each returns the number that the service assigned, if any. */
 const writers: Readonly<Record<CatalogueKind, Writer>> = {
   async TaskType({ baton, attempt }, { key, spec }, { stamp }) {
     const body = { ...(spec as { displayName: string }), key };
@@ -276,7 +277,7 @@ const writers: Readonly<Record<CatalogueKind, Writer>> = {
     return (await baton.calendars.publish(body, { idempotencyKey })).version;
   },
   async Process({ baton }, { key, spec }) {
-    // The number is in the file: the service rejects an existing one.
+    // The version number is in the file: the service rejects an existing one.
     await baton.processDefinitions.publish({ key, spec });
     return undefined;
   },

@@ -84,8 +84,8 @@ export async function planNamed(planning: Planning, document: Declared): Promise
 }
 
 /**
- * An object installed by a package is only changed by that package, as for calendars, task types, agents, processes and
- * rules.
+ * An object installed by a package can only be changed by that package; the same applies to calendars, task types,
+ * agents, processes and rules.
  */
 export function refusePackaged(
   { problems }: Planning,

@@ -33,7 +33,7 @@ const profileForm: Form = {
   required: [],
 };
 
-/** Its identity, and its access role or its permissions: a binding (docs/reference/access.md#bindings). */
+/** The principal's identity, and its access role or permissions: a binding (docs/reference/access.md#bindings). */
 const accessForm: Form = {
   fields: {
     identity: 'text',
@@ -60,7 +60,7 @@ interface Access {
   readonly issuer: string;
   readonly iamTenantId: string;
   readonly iamPrincipalId: string;
-  /** Absent with `accessRole`: then they are those of the role. */
+  /** Absent with `accessRole`, because the permissions are then those of the role. */
   readonly permissions?: readonly string[];
   readonly accessRole: string | null;
   readonly visibility?: 'tenant' | 'members';
@@ -74,7 +74,7 @@ interface Held {
 }
 
 /**
- * A principal is identified by its key in the member `applyKey` of its metadata; `spec.id` takes over one without a
+ * A principal is identified by its key in the member `applyKey` of its metadata; `spec.id` adopts a principal without a
  * key.
  */
 export async function planPrincipal(planning: Planning, document: Declared): Promise<Change> {
@@ -216,7 +216,7 @@ async function takenOver({ world, problems }: Planning, document: Declared): Pro
   return found;
 }
 
-/** A principal that was created by hand is not created again. */
+/** Refuses to create a principal again that was created by hand. */
 async function refuseNamesake({ world, problems }: Planning, document: Declared): Promise<void> {
   const { kind, displayName } = document.spec;
   const namesake = (await world.principals()).find(
@@ -230,7 +230,7 @@ async function refuseNamesake({ world, problems }: Planning, document: Declared)
     problems.add(
       document,
       '/spec/displayName',
-      `there is one already without a key: take it over by id: ${namesake.id}, or use another name.`,
+      `there already is one without a key: adopt it by setting id: ${namesake.id}, or use another name.`,
     );
 }
 
@@ -282,7 +282,7 @@ async function createPrincipal(planning: Planning, key: string, wanted: Wanted):
     throw new PlainError(`Principal ${key} was created after the plan: apply again, and check the plan.`);
   const { id } = await baton.principals.create(body, { idempotencyKey: attempt.keyOf('Principal', body) });
   let made = await baton.principals.get(id);
-  // The principal of an interrupted run of this attempt may have lost its key since.
+  // If an interrupted run of this attempt created the principal, it may have lost its key since.
   if (made.metadata[principalKeyMember] !== key) made = await baton.principals.create(body);
   await withdrawBesideRival(planning, key, made);
   const nothing: Held = { roles: [], capabilities: [], binding: undefined };
@@ -299,7 +299,7 @@ async function withdrawBesideRival({ baton, world }: Planning, key: string, made
   if (rivals.length === 0) return;
   const { [principalKeyMember]: _key, ...others } = made.metadata;
   const metadata = { ...others, [withdrawnMember]: key };
-  // Only if it is unchanged: another run of this attempt may have continued without a rival.
+  // Only if the principal is unchanged: another run of this attempt may have seen no rival and continued with it.
   await baton.principals.update(made.id, { metadata }, { ifMatch: '"principal-1"' });
   // A principal of kind `service` can't be disabled.
   if (made.kind !== 'service') await baton.principals.disable(made.id, {});
@@ -308,7 +308,7 @@ async function withdrawBesideRival({ baton, world }: Planning, key: string, made
   );
 }
 
-/** Each write is independent: if it is killed between two, the next apply writes the rest. */
+/** The writes are independent: if apply is killed between two of them, the next apply writes the rest. */
 async function changePrincipal(
   planning: Planning,
   found: Principal,
@@ -342,7 +342,7 @@ async function bind(planning: Planning, id: string, { access }: Wanted, held: He
   const now = items.find(
     (one) => one.issuer === access.issuer && one.iamPrincipalId === access.iamPrincipalId,
   );
-  // A binding has no version to match, so a race remains possible during one request.
+  // A binding has no version to match, so a concurrent change during this request goes unnoticed.
   if (now?.updatedAt !== held.binding?.updatedAt || now?.status !== held.binding?.status)
     throw new PlainError('Somebody has changed its access since the plan: apply again, and check the plan.');
   const { accessRole, permissions = [], ...identity } = access;

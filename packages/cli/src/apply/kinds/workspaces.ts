@@ -78,7 +78,7 @@ async function requireType(
     problems.add(document, '/spec/type', `there is no workspace type ${type}, here or in the files.`);
 }
 
-/** Its type by key; only if types may be read and the file has one. */
+/** The workspace's type by key; only if types may be read and the file has one. */
 async function typeOf({ world, declared }: Planning, { typeId }: Workspace): Promise<{ type?: string }> {
   if (!declared.some(({ kind, spec }) => kind === 'Workspace' && 'type' in spec)) return {};
   const type = await world.workspaceType(typeId);
@@ -196,7 +196,7 @@ async function createProject(planning: Planning, { key: path, spec }: Declared):
   });
 }
 
-/** First the fields, then the status; if it is killed between them, the next apply writes the status. */
+/** Writes the fields, then the status; if apply is killed between them, the next apply writes the status. */
 async function changeProject(planning: Planning, found: Project, patch: JsonObject): Promise<void> {
   const { projects } = planning.baton;
   const { status, owner, template, templateVersion, ...rest } = patch;

@@ -55,7 +55,7 @@ function plainBody(body: string): string {
 
 const [begin, end] = ['<!-- COMMENTS:BEGIN -->', '<!-- COMMENTS:END -->'];
 
-/** The comments between their markers; a section without one remains in the text. */
+/** The comments between their markers; a section without both markers remains in the text. */
 function withoutComments(text: string): { rest: string; comments: SourceComment[] } {
   const from = text.indexOf(begin);
   const to = from === -1 ? -1 : text.indexOf(end, from);

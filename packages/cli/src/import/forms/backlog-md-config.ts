@@ -29,7 +29,7 @@ export async function readBacklogMdConfig(root: string, leftOut: LeftOut): Promi
       const config = configIn(await readFile(path, 'utf8'));
       if (config !== undefined) return config;
     }
-    leftOut.add('can not be parsed as YAML; its statuses are ignored', 'config.yml');
+    leftOut.add("can't be parsed as YAML; its statuses are ignored", 'config.yml');
     return standard;
   }
   return standard;

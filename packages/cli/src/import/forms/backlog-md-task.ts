@@ -32,7 +32,7 @@ export function readBacklogMdTask(
   const [, front, body = ''] = /^\uFEFF?---\r?\n([^]*?)\r?\n---[ \t]*(?:\r?\n([^]*))?$/.exec(text) ?? [];
   const read = front === undefined ? { fields: {} } : frontMatter(front);
   if ('fault' in read) {
-    leftOut.addUnreadable(`has a front matter that ${read.fault}`, place);
+    leftOut.addUnreadable(`has front matter that ${read.fault}`, place);
     return undefined;
   }
   const { fields } = read;

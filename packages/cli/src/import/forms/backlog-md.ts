@@ -49,7 +49,7 @@ export async function readBacklogMd(path: string, words: Words, project?: string
   leftOut.requireReadable(items, visible(path));
   if (items.length === 0)
     throw new PlainError(
-      `${visible(path)} holds no task of Backlog.md: name the folder backlog, with tasks in it.`,
+      `${visible(path)} contains no Backlog.md tasks: name the backlog folder, which contains a tasks folder.`,
     );
   await nameOtherFolders(root, leftOut);
   return { system: 'backlog-md', type: 'task', items, leftOut };
@@ -58,7 +58,7 @@ export async function readBacklogMd(path: string, words: Words, project?: string
 async function rootOf(path: string): Promise<string> {
   for (const root of [path, join(path, 'backlog'), join(path, '.backlog')])
     for (const [folder] of folders) if (await isFolder(join(root, folder))) return root;
-  throw new PlainError(`${visible(path)} is not a folder of Backlog.md: it has no folder tasks.`);
+  throw new PlainError(`${visible(path)} is not a Backlog.md folder: it has no tasks folder.`);
 }
 
 /** A link to a folder is ignored, because it may point outside of the given folder. */
@@ -73,8 +73,7 @@ async function filesIn(root: string, folder: string, leftOut: LeftOut): Promise<
   for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
     const place = `${folder}/${visible(entry.name)}`;
     if (entry.name.startsWith('.')) continue;
-    if (entry.isDirectory())
-      leftOut.add('is a folder below the tasks, which Backlog.md does not read', place);
+    if (entry.isDirectory()) leftOut.add('is a subfolder of tasks, which Backlog.md does not read', place);
     else if (!entry.name.endsWith('.md')) continue;
     else if (entry.isFile()) found.push(join(root, folder, entry.name));
     else leftOut.add('is a link or not a regular file', place);

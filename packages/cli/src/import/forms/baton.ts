@@ -39,7 +39,8 @@ const categories: Readonly<Record<string, SourceStatus>> = {
  * @throws PlainError for another format, a later version, and a truncated export
  */
 export function readExport(text: string, name: string): Source & { readonly tenant: ExportedTenant } {
-  // Few lines of an export are tasks, and a task's line contains all its comments: the limit of the file bounds both.
+  // Few lines of an export are tasks, and a task's line contains all its comments, so only the file's size limits the
+  // number and the length of lines.
   const bounds = { linesMax: readingBounds.fileBytesMax, lineCharactersMax: readingBounds.fileBytesMax };
   const numbered = splitLines(text, name, bounds);
   const [first, last] = [numbered[0], numbered.at(-1)].map((line) => line && exportLineIn(line));
@@ -68,10 +69,7 @@ export function readExport(text: string, name: string): Source & { readonly tena
     if (tasks.length > readingBounds.itemsMax)
       throw new PlainError(`${name} has more than ${readingBounds.itemsMax} tasks.`);
     if (kind !== 'task' && kind !== 'export' && kind !== 'end')
-      leftOut.add(
-        `is a ${kind}, which an import does not create (${invocation()} apply declares such things)`,
-        nameOf(value),
-      );
+      leftOut.add(`is a ${kind}, which an import does not create (use ${invocation()} apply)`, nameOf(value));
   }
   const known: Known = { people, pathOf: (id) => pathIn(workspaces, id) };
   const items = tasks.flatMap(({ fields, place }) => itemOf(fields, place, known, leftOut));

@@ -32,7 +32,7 @@ test('a backlog is one JSON issue per line; empty lines and other fields are ign
   );
 });
 
-const noIssue = 'is not an issue: it needs id, title and status as texts';
+const noIssue = 'is not an issue: it needs id, title and status as strings';
 
 for (const [what, line, reason] of [
   ['not JSON', '{"id":', 'is not JSON'],

@@ -93,7 +93,7 @@ function backlogLine({ line }: NumberedLine, place: string, leftOut: LeftOut): B
   }
   const issue = issueOf(fields);
   if (issue !== undefined) return { issue, fields, place };
-  leftOut.addUnreadable('is not an issue: it needs id, title and status as texts', place);
+  leftOut.addUnreadable('is not an issue: it needs id, title and status as strings', place);
   return undefined;
 }
 

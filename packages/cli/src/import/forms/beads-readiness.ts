@@ -35,7 +35,7 @@ export function beadsGraph(lines: readonly BacklogLine[], words: Words, leftOut:
   return { lines: new Map(lines.map((line) => [line.issue.id, line])), children, words, leftOut };
 }
 
-/** The status of an issue here: an issue that `bd ready` doesn't list is blocked, and reported. */
+/** The status of an issue in Baton: an issue that `bd ready` doesn't list is blocked, and reported. */
 export function statusIn(line: BacklogLine, graph: BeadsGraph): SourceStatus {
   const { issue } = line;
   const { words, leftOut } = graph;
@@ -48,7 +48,10 @@ export function statusIn(line: BacklogLine, graph: BeadsGraph): SourceStatus {
   const chosen = words.statuses.get(plainWord(issue.status));
   if (chosen !== undefined) return chosen;
   if (heldStatuses.has(issue.status)) {
-    leftOut.add(`is ${issue.status} for an agent there: blocked, so it is not offered to agents`, issue.id);
+    leftOut.add(
+      `is ${issue.status} for an agent in the source: blocked, so it is not offered to agents`,
+      issue.id,
+    );
     return 'blocked';
   }
   if ((issue.dependencies ?? []).some(isExternal)) {
@@ -118,7 +121,8 @@ function waitsForChildren(
   const open = below.filter((id) => !isOver(lines.get(id), words));
   if (gateIn(metadata) === 'any-children' && open.length < below.length)
     return [{ to: on, type: 'related_to' }];
-  // The children of its own parent are its siblings; the parent itself may wait for it.
+  // If `on` is the issue's parent, its children are the issue's siblings. The issue doesn't depend on the parent
+  // itself, which may wait for the issue.
   const isParent = (children.get(on) ?? []).includes(own);
   return [...(isParent ? [] : [on]), ...open.slice(0, childrenMax)].map((to) => ({ to, type: 'depends_on' }));
 }

@@ -4,7 +4,8 @@ import { visible } from '../read-source.ts';
 import { plainWord } from '../words.ts';
 
 /**
- * The fields of a column, and their headers without a mapping: normalized by `plainWord`, in order of preference.
+ * The fields that columns can hold, each with the headers that identify it without a mapping: normalized by
+ * `plainWord`, in order of preference.
  */
 const guesses = {
   id:
@@ -89,12 +90,12 @@ export function csvColumns(header: readonly string[], map = ''): CsvColumns {
   }
   if (columns.title === undefined)
     throw usage(
-      `No column is the title: select one with --map title=…; the columns are: ${header.join(', ')}.`,
+      `No title column was detected: select one with --map title=…; the columns are: ${header.join(', ')}.`,
     );
   return columns;
 }
 
-/** The columns that no field uses, by their positions. */
+/** The positions of the columns that a field of the task uses. */
 export function usedColumns(columns: CsvColumns): Set<number> {
   const used = fieldNames.filter((field) => !unusedFields.includes(field));
   // If there are several ids, one identifies the task; if there are several parents, one is used.

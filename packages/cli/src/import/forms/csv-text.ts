@@ -20,7 +20,7 @@ export interface TableRow {
 export const csvBounds = {
   columnsMax: 500,
   cellCharactersMax: 1_000_000,
-  /** The maximum number of rows with invalid quotes, because each may be searched for its end. */
+  /** The maximum number of rows with invalid quotes: each of them may cost a search for its closing quote. */
   quoteFaultsMax: 1000,
   preambleRowsMax: 20,
 } as const;
@@ -67,7 +67,7 @@ function widthOf(cells: readonly string[], width: number): number {
 }
 
 function delimiterOf(text: string): string {
-  // Text within quotes doesn't count.
+  // Delimiters within quotes don't count.
   const lines = text
     .slice(0, 10_000)
     .replaceAll(/"(?:[^"]|"")*"/g, '')
@@ -110,7 +110,7 @@ function* rowsIn(
   }
 }
 
-/** One row, and the start of the next one; after an error, the next line. */
+/** Reads one row; also returns the start of the next row or, after an error, of the next line. */
 function rowAt(text: string, from: Place, delimiter: string): ReadRow {
   const { columnsMax, cellCharactersMax } = csvBounds;
   const cells: string[] = [];
@@ -123,7 +123,7 @@ function rowAt(text: string, from: Place, delimiter: string): ReadRow {
     let cell = '';
     if (text[at] === '"') {
       const end = closingQuote(text, at + 1);
-      if (end === undefined) return faultAt(at, 'begins a quote that never ends');
+      if (end === undefined) return faultAt(at, 'opens a quote that is never closed');
       cell = text.slice(at + 1, end).replaceAll('""', '"');
       line += cell.split('\n').length - 1;
       at = end + 1;
@@ -149,7 +149,7 @@ function rowAt(text: string, from: Place, delimiter: string): ReadRow {
 
 /** The quote that ends a cell, which no other quote follows; undefined if it is missing or too far away. */
 function closingQuote(text: string, from: number): number | undefined {
-  // Each quote of a cell may be doubled.
+  // Every character of a cell may be a doubled quote.
   const limit = from + 2 * csvBounds.cellCharactersMax;
   for (let at = text.indexOf('"', from); at !== -1 && at <= limit; at = text.indexOf('"', at + 2))
     if (text[at + 1] !== '"') return at;

@@ -19,7 +19,7 @@ export interface CsvOptions {
 
 /**
  * Reads comma-separated values with a header; unknown columns become custom fields.
- * @throws PlainError for a mapping to a missing column, without a title column, if no row could be read, and as
+ * @throws PlainError for a mapping to a missing column, if there is no title column or no readable row, and like
  * `readCsv`
  */
 export function readCsvTasks(text: string, name: string, words: Words, options: CsvOptions): Source {
@@ -50,14 +50,14 @@ function reportTable(table: Table, columns: CsvColumns, name: string, leftOut: L
     (header, at) => header === '' && table.rows.some(({ cells }) => cells[at]?.trim() !== ''),
   );
   if (hasNamelessValues) leftOut.add('has a column without a header', name);
-  if (columns.id === undefined) leftOut.add('has no column with an id: rows are known by their title', name);
+  if (columns.id === undefined) leftOut.add('has no id column: rows are identified by their titles', name);
   for (const { line, fault } of table.faults) leftOut.addUnreadable(fault, `line ${line}`);
 }
 
 interface Row {
   /** The name of the row: its id, or its title if there are no ids. */
   readonly own: string;
-  /** All ids of it. */
+  /** All its ids. */
   readonly ids: readonly string[];
   readonly place: string;
   readonly row: TableRow;
@@ -84,8 +84,7 @@ function rowsOf({ rows }: Table, columns: CsvColumns, leftOut: LeftOut): Row[] {
       );
       return [];
     }
-    if (!hasId && own !== title)
-      leftOut.add('has no id and the title of another row, and is imported as', own);
+    if (!hasId && own !== title) leftOut.add('has no id and the same title as another row; imported as', own);
     seen.add(own);
     return [{ own, ids, place, row, cell, cells }];
   });
@@ -116,7 +115,7 @@ function itemOf(line: Row, reading: Reading): SourceItem {
   const { words, source, product, leftOut } = reading;
   const people = peopleIn(cell('assignee'));
   if (people.length > 1)
-    leftOut.add('has several assignees: the first one gets it, all are kept in its fields', own);
+    leftOut.add('has several assignees: it is assigned to the first one; all are kept in its fields', own);
   const [dueDate, startDate] = datesOf(line, leftOut);
   const named = omitEmpty({
     id: own,
@@ -171,7 +170,7 @@ function datesOf({ own, cell }: Row, leftOut: LeftOut): readonly [string | undef
   const dateOf = (text: string, what: string) => {
     const date = instantIn(text);
     if (text !== '' && date === undefined)
-      leftOut.add(`has a ${what} date in a form other than 2026-12-24`, `${own}: ${text}`);
+      leftOut.add(`has a ${what} date that is not in the format YYYY-MM-DD`, `${own}: ${text}`);
     return date;
   };
   return [dateOf(due, 'due'), dateOf(plainCell(cell('start')) || from, 'start')];
@@ -197,7 +196,7 @@ function linksOf(line: Row, { columns, source, names, leftOut }: Reading): Link[
     .map((at) => row.cells[at] ?? '')
     .find((text) => plainCell(text) !== '');
   const parents = parentCell === undefined ? [] : linksIn([parentCell], 'parent');
-  if (parents.length > 1) leftOut.add('has several parents: the first one is taken', own);
+  if (parents.length > 1) leftOut.add('has several parents: the first one is used', own);
   return [
     ...parents.slice(0, 1),
     ...linksIn(cells('depends_on'), 'depends_on'),
@@ -206,7 +205,7 @@ function linksOf(line: Row, { columns, source, names, leftOut }: Reading): Link[
   ];
 }
 
-/** Some trackers list the children of a row, and not its parent. */
+/** Some trackers list a row's children instead of its parent. */
 function withChildren(
   rows: readonly Row[],
   items: readonly SourceItem[],

@@ -111,7 +111,7 @@ test('issues of GitHub come from the REST API and from gh, without pull requests
   assert.deepEqual(
     rest.leftOut.items.map(({ reason, count }) => [reason, count]),
     [
-      ['has several assignees: the first one gets it, all are kept in its fields', 1],
+      ['has several assignees: it is assigned to the first one; all are kept in its fields', 1],
       ['has comments that this list does not contain: gh issue list --json comments prints them', 1],
       ['is a pull request, not an issue', 1],
     ],
@@ -201,7 +201,7 @@ test('a folder of Backlog.md is read with its archive and drafts; links and othe
     'has no front matter with id and title',
     'is a link or not a regular file',
   ]);
-  await assert.rejects(readBacklogMd(join(root, 'drafts'), words), /not a folder of Backlog\.md/);
+  await assert.rejects(readBacklogMd(join(root, 'drafts'), words), /not a Backlog\.md folder/);
 });
 
 test('a YAML bomb in a front matter is skipped, and a folder with no other task is rejected', async () => {
@@ -217,7 +217,7 @@ test('a YAML bomb in a front matter is skipped, and a folder with no other task 
   writeFileSync(join(root, 'tasks', 'task-1.md'), `---\n${levels.join('\n')}\n---\n`);
   await assert.rejects(
     readBacklogMd(root, words),
-    /bomb could be read\.\n.*has a front matter that is not valid YAML \(.+\) \(tasks\/task-1\.md\)$/,
+    /bomb could be read\.\n.*has front matter that is not valid YAML \(.+\) \(tasks\/task-1\.md\)$/,
   );
 });
 
@@ -232,7 +232,7 @@ test('comma-separated values have quotes, line breaks in them, and other separat
   );
   assert.deepEqual(readCsv('a\tb\n1\t2', 'f').rows[0]?.cells, ['1', '2']);
   for (const [row, fault] of [
-    ['1,"2', 'begins a quote that never ends'],
+    ['1,"2', 'opens a quote that is never closed'],
     ['1,2"3"', 'has a quote inside a cell that does not begin with one'],
     ['"1"2,3', 'has text after a closing quote'],
     ['1', 'has a different number of cells than the header, which has 2'],
@@ -276,7 +276,7 @@ test('columns are detected by their headers, or mapped; others become custom fie
   assert.equal(items[0]?.dueDate, '2026-12-24T00:00:00.000Z');
   assert.deepEqual(
     leftOut.items.map(({ reason }) => reason),
-    ['repeats an id', 'has a due date in a form other than 2026-12-24'],
+    ['repeats an id', 'has a due date that is not in the format YYYY-MM-DD'],
   );
   const mapped = readCsvTasks('What,Nr\nDo it,1\n', 'f', words, { source: 's', map: 'title=What,id=Nr' });
   assert.deepEqual(mapped.items.map(brief), [
@@ -284,7 +284,7 @@ test('columns are detected by their headers, or mapped; others become custom fie
   ]);
   assert.throws(
     () => readCsvTasks('a,b\n1,2\n', 'f', words, { source: 's' }),
-    /No column is the title.* a, b\.$/,
+    /No title column was detected.* a, b\.$/,
   );
   assert.throws(
     () => readCsvTasks('a,b\n1,2\n', 'f', words, { source: 's', map: 'colour=a' }),
@@ -320,11 +320,11 @@ test('texts that are too long are truncated, characters that can not be stored a
   assert.ok(Buffer.byteLength(items[0]?.description ?? '') <= 900_000);
   assert.equal(items[1]?.comments[0]?.body.length, 10_000);
   assert.deepEqual(source.leftOut.items.map(({ reason }) => reason).sort(), [
-    'comment was too long and is truncated',
-    'description was too long and is truncated',
-    'field was too long and is truncated',
+    'comment was too long and has been truncated',
+    'description was too long and has been truncated',
+    'field was too long and has been truncated',
     'has an id of more than 400 characters',
-    'title was too long and is truncated',
+    'title was too long and has been truncated',
   ]);
 });
 
@@ -423,7 +423,7 @@ test('columns with one header are all kept: as values of a field that may have s
   });
   assert.deepEqual(
     leftOut.items.map(({ reason }) => reason),
-    ['has a column without a header', 'has several parents: the first one is taken'],
+    ['has a column without a header', 'has several parents: the first one is used'],
   );
 });
 

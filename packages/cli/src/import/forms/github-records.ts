@@ -9,8 +9,8 @@ export interface GithubRecord {
 }
 
 /**
- * The values of a list of issues: a list; lists in a list (`gh api --slurp`); the response of a search or of GraphQL; several of
- * these one after another, as pages are printed.
+ * The values of a list of issues: a list; lists in a list (`gh api --slurp`); the response of a search or of
+ * GraphQL; several of these one after another, as pages are printed.
  * @throws PlainError for a text without a list, and for too many values
  */
 export function githubRecords(text: string, name: string, leftOut: LeftOut): GithubRecord[] {
@@ -73,7 +73,7 @@ function partsOf(text: string): Part[] {
     if (parts.length > readingBounds.itemsMax) break;
     if (code === 0x0a) {
       line += 1;
-      // A JSON string contains no line break, so the value was truncated.
+      // A JSON string can't contain a line break, so a value whose string reaches one was truncated.
       if (isInText || depth === 0) cut(at + 1);
     } else if (isInText) {
       if (code === 0x5c) at += 1;

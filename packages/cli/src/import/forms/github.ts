@@ -33,7 +33,7 @@ export function readGithub(text: string, name: string, words: Words, repository?
     const owner = repositoryOf(fields) ?? repository;
     const id = `${owner}#${String(Number.isSafeInteger(number) ? number : '')}`;
     if (!Number.isSafeInteger(number) || typeof title !== 'string')
-      leftOut.addUnreadable('is not an issue of GitHub: it needs number and title', place);
+      leftOut.addUnreadable('is not a GitHub issue: it needs a number and a title', place);
     else if (isPullRequest(fields)) leftOut.add('is a pull request, not an issue', id);
     else if (owner === undefined)
       leftOut.addUnreadable("has no URL: add url to gh's --json option, or pass --source owner/repo", place);
@@ -79,7 +79,7 @@ function itemOf(
   const labels = namesIn(listMembers(fields['labels']));
   const people = namesIn(listMembers(fields['assignees'] ?? fields['assignee']), 'login');
   if (people.length > 1)
-    leftOut.add('has several assignees: the first one gets it, all are kept in its fields', id);
+    leftOut.add('has several assignees: it is assigned to the first one; all are kept in its fields', id);
   const comments = commentsIn(fields['comments']);
   const { totalCount = fields['comments'] } = objectIn(fields['comments']);
   if (typeof totalCount === 'number' && totalCount > comments.length)
@@ -174,9 +174,9 @@ function idIn(value: unknown, repository: string): string | undefined {
 /** References to other issues that are not relations. */
 interface Neighbours {
   readonly children: readonly string[];
-  /** Issues that block it and that are not closed in the list. */
+  /** The issues that block it, except those that are closed in the list. */
   readonly openBlockers: readonly string[];
-  /** The number of open issues that block it: a list of the REST API has only their number. */
+  /** The number of open issues that block it: the REST API's list contains only their number. */
   readonly blockers: number;
 }
 

@@ -97,7 +97,7 @@ test('values without a text or a number do not end the import', () => {
   );
   assert.deepEqual(reasons(moved), [
     '1 × is not a line of an export: it has no kind',
-    '1 × is a role, which an import does not create (npx baton apply declares such things)',
+    '1 × is a role, which an import does not create (use npx baton apply)',
     '1 × is not a task: it has no id and title',
   ]);
 });
@@ -146,7 +146,10 @@ test('a field for which the service would reject the whole task is omitted and r
   const [secret, cut, large] = reasons(source);
   assert.deepEqual(
     [secret, cut],
-    ['1 × field API Token is named like a secret, and skipped', '1 × field was too long and is truncated'],
+    [
+      '1 × field API Token is named like a secret and was skipped',
+      '1 × field was too long and has been truncated',
+    ],
   );
   assert.match(large ?? '', /^\d+ × has fields that are too large: the largest$/);
   const numbers = readBeads('{"id":"a","title":"T","big":1e400,"long":12345678901234567890}', 'f', words);
@@ -179,13 +182,10 @@ test('links and paths are not followed', async () => {
   const project = join(folder, 'linked');
   mkdirSync(join(project, '.taskmaster', 'tasks'), { recursive: true });
   symlinkSync('/etc/passwd', join(project, '.taskmaster', 'tasks', 'tasks.json'));
-  await assert.rejects(
-    readTaskmaster(project, words),
-    /there is no \.taskmaster\/tasks\/tasks\.json in it\.$/,
-  );
+  await assert.rejects(readTaskmaster(project, words), /it has no \.taskmaster\/tasks\/tasks\.json\.$/);
 });
 
-// Each of these would take hours if one of its parts were searched again for each of the others.
+// Each of these would take hours if one of its parts were searched again for each of its other parts.
 test('hostile long texts are read in linear time', async () => {
   const long = 200_000;
   const front = (text: string) => `---\nid: task-1\ntitle: T\n${text}\n---\n`;

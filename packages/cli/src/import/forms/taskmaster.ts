@@ -30,9 +30,7 @@ async function fileOf(path: string): Promise<string> {
     const file = join(path, one);
     if ((await lstat(file).catch(() => undefined))?.isFile() === true) return file;
   }
-  throw new PlainError(
-    `${visible(path)} holds no tasks of claude-task-master: there is no ${places[0]} in it.`,
-  );
+  throw new PlainError(`${visible(path)} contains no claude-task-master tasks: it has no ${places[0]}.`);
 }
 
 /** The folder around `.taskmaster/tasks`, or around `tasks`. */
@@ -72,7 +70,7 @@ function tagsIn(document: unknown, name: string, leftOut: LeftOut): { tag: strin
   });
   if (tags.length === 0)
     throw new PlainError(
-      `${name} holds no tasks of claude-task-master: it needs {"master": {"tasks": […]}}.`,
+      `${name} contains no claude-task-master tasks: it needs {"master": {"tasks": […]}}.`,
     );
   return tags;
 }
@@ -125,7 +123,7 @@ function readTask(value: unknown, where: Where, reading: Reading): void {
     description: descriptionOf(fields),
     status: sourceStatus,
     priority: priorityIn(textIn(fields['priority']) ?? '') ?? parentPriority(where, reading),
-    // A finished item has already been checked there, or never will be.
+    // A finished item gets no check: it has already been checked in its tracker, or never will be.
     ...(strategy !== undefined && !isOver && { acceptance: [checkOf(strategy)] }),
     customFields: omitEmpty({
       labels: where.tag === 'master' ? [] : [where.tag],
@@ -138,7 +136,7 @@ function readTask(value: unknown, where: Where, reading: Reading): void {
     tag: where.tag,
   });
   const subtasks = Array.isArray(fields['subtasks']) ? (fields['subtasks'] as unknown[]) : [];
-  // The product has no subtasks of subtasks, but a file may nest 64 levels.
+  // The product has no subtasks of subtasks, but a file may contain up to 64 levels.
   subtasks.forEach((subtask, at) =>
     readTask(
       subtask,
@@ -159,7 +157,7 @@ function parentPriority({ parentId, tag }: Where, reading: Reading): SourceItem[
 
 const strategyCharactersMax = 2000;
 
-/** A person decides whether the test strategy was followed. */
+/** A check in which a person decides whether the test strategy was followed. */
 function checkOf(strategy: string): { key: string; kind: 'human'; description: string } {
   const description = cut(strategy.trim(), strategyCharactersMax);
   return { key: 'test-strategy', kind: 'human', description };

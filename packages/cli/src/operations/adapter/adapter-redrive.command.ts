@@ -9,7 +9,9 @@ import { responseOf } from '../../result-form.ts';
 import { show } from '../../show.ts';
 import { formatAdapterState } from './adapter-state.ts';
 
-/** `baton operations adapter redrive`: retries the event that the tenant's delivery is on hold at. */
+/**
+ * `baton operations adapter redrive`: retries the event at which the tenant's delivery is on hold.
+ */
 export function addAdapterRedrive(adapter: Command, context: CommandContext): void {
   const command = adapter
     .command('redrive')

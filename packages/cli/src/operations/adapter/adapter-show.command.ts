@@ -10,7 +10,8 @@ import { show } from '../../show.ts';
 import { formatAdapterState } from './adapter-state.ts';
 
 /**
- * `baton operations adapter show`: the progress of delivery to the memory service, and the event that it is on hold at.
+ * `baton operations adapter show`: the progress of delivery to the memory service, and the event at which it is
+ * on hold.
  */
 export function addAdapterShow(adapter: Command, context: CommandContext): void {
   const command = adapter

@@ -26,7 +26,7 @@ export function addOutboxRedrive(outbox: Command, context: CommandContext): void
     .action((id: string | undefined, options: Options) =>
       asCaller(options, context, async (baton) => {
         if ((id === undefined) !== (options.all === true)) throw new PlainError('Name one ID, or --all.');
-        if (options.sink !== undefined && id !== undefined) throw new PlainError('--sink goes with --all.');
+        if (options.sink !== undefined && id !== undefined) throw new PlainError('--sink requires --all.');
         if (id === undefined) return redriveAll(baton, options, context);
         const answer = await baton.operations.redriveUndeliveredEvent(id, { reason: options.reason });
         await show(context.output, options, answer, () => [`retried: ${formatUndelivered(answer)}`]);
@@ -35,8 +35,8 @@ export function addOutboxRedrive(outbox: Command, context: CommandContext): void
 }
 
 /**
- * Page by page, from the newest on: an event that fails again in the meantime keeps its position, and is not retried
- * twice.
+ * Page by page, starting with the newest: an event that fails again in the meantime keeps its position, and is not
+ * retried twice.
  */
 async function redriveAll(
   baton: BatonClient,
@@ -52,7 +52,7 @@ async function redriveAll(
       if ((sink === undefined || found.sink === sink) && (await redriveIfThere(baton, id, reason)))
         redriven += 1;
   } catch (error) {
-    output.progress(`${countOf(redriven)}, then it failed.\n`);
+    output.progress(`${countOf(redriven)}, then the command failed.\n`);
     throw error;
   }
   await show(output, options, { redriven }, () => [`${countOf(redriven)}.`]);

@@ -13,7 +13,7 @@ interface AccessProps {
   readonly mayWrite: boolean;
 }
 
-/** What somebody is allowed to do in words, and the change of their role. */
+/** What somebody is allowed to do, in words, and a form to change their role. */
 export function Access({ person, principalId, mayWrite }: AccessProps) {
   const access = useQuery({
     queryKey: ['principals', principalId, 'access'],

@@ -14,7 +14,7 @@ import { Allows } from './Allows.tsx';
 import { accessRolesQuery } from './access-queries.ts';
 import { PermissionChoice } from './PermissionChoice.tsx';
 
-/** Built-in access roles and own ones, and what each allows. */
+/** The built-in access roles and the tenant's own, and what each allows. */
 export function AccessRolesPage() {
   useTitle('Access roles');
   return (

@@ -16,14 +16,14 @@ interface EnableOrDisableProps {
 
 const keys = ['administration', 'principals', 'people', 'tasks'];
 
-/** Ends or restores somebody's access, in both services where this person may administer both. */
+/** Ends or restores somebody's access, in each service that this person may administer. */
 export function EnableOrDisable({ person, administration }: EnableOrDisableProps) {
   const queries = useQueryClient();
   const refetch = () => {
     for (const key of keys) void queries.invalidateQueries({ queryKey: [key] });
   };
   const isDisabled = person.state === 'disabled';
-  // A record that isn't disabled at identity yet, or the other way round, can still be disabled there.
+  // A record that is still active in one service can be disabled there.
   const isHalf = person.reason === 'disabled here; its identity is still active';
   return (
     <section className="card stack" aria-labelledby="status">
@@ -48,11 +48,11 @@ export function EnableOrDisable({ person, administration }: EnableOrDisableProps
 
 function noteOf({ principalId, agent }: JoinedPerson, administration: Administration | undefined): string {
   if (agent !== null)
-    return 'Disabling ends its tokens at identity. To end the agent here, retire it in the registry.';
+    return 'Disabling ends its tokens in identity. To end the agent here, retire it in the registry.';
   const here = principalId === null ? '' : 'Sessions are closed, and claimed tasks are released. ';
   return administration === undefined
     ? `${here}The identity stays active and still gets access tokens for other services, unless you also disable it there.`
-    : `${here}At identity, all tokens and browser sessions end. Enabling somebody again restores neither.`;
+    : `${here}In identity, all tokens and browser sessions end. Enabling somebody again restores neither.`;
 }
 
 function Enable({ person, administration, onDone }: EnableOrDisableProps & { readonly onDone: () => void }) {
@@ -70,7 +70,7 @@ function Enable({ person, administration, onDone }: EnableOrDisableProps & { rea
       {needsRole ? (
         <RoleChoice label="Role" given={person.kind === 'human' ? 'member' : null} isExplained />
       ) : (
-        <p className={styles.field}>The access stays what it was.</p>
+        <p className={styles.field}>The access does not change.</p>
       )}
       {enable.isError && <ErrorNote error={enable.error} />}
       <div className="row">

@@ -13,7 +13,7 @@ interface GiveAccessProps {
   readonly administration: Administration;
 }
 
-/** Gives somebody who exists only at identity a role here. */
+/** Gives a role here to somebody who exists only in identity. */
 export function GiveAccess({ person, administration }: GiveAccessProps) {
   const { iamPrincipalId, kind, displayName } = person;
   const queries = useQueryClient();

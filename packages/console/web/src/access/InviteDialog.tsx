@@ -22,7 +22,7 @@ export function InviteDialog({ onClose }: { onClose: () => void }) {
   const administration = useAdministration();
   const [invited, setInvited] = useState<MailedInvitation>();
   return (
-    // A click beside the dialog must not discard a link that is shown only once.
+    // A click outside the dialog must not discard a link that is shown only once.
     <Dialog.Root open disablePointerDismissal onOpenChange={(isOpen) => !isOpen && onClose()}>
       <Dialog.Portal>
         <Dialog.Backdrop className={dialog.overlay} />
@@ -66,7 +66,7 @@ function InviteForm({
         keys.taken();
         onInvited(await withMail(invited));
       } catch (error) {
-        // What was undone is not repeated under the same keys.
+        // Steps that were undone must not be repeated under the same keys.
         if (error instanceof InviteFailure && error.reason !== 'unfinished') keys.taken();
         throw error;
       }
@@ -123,7 +123,7 @@ export async function withMail(invited: Invited): Promise<MailedInvitation> {
   return { ...invited, isMailed };
 }
 
-/** The failure of an invitation in words, with the error of the service if there is one. */
+/** The failure of an invitation in words, with the service's error if there is one. */
 export function InviteError({ error }: { error: unknown }) {
   if (!(error instanceof InviteFailure)) return <ErrorNote error={error} />;
   return (

@@ -45,7 +45,7 @@ interface Admission {
   readonly idempotencyKey: string;
 }
 
-/** Gives a principal of identity a principal here, with a role. */
+/** Gives a principal in identity a principal here, with a role. */
 export async function admit(
   { issuer, tenantId }: Administration,
   { iamPrincipalId, kind, displayName, accessRole, idempotencyKey }: Admission,

@@ -10,7 +10,7 @@ import { ShowMore } from '../parts/ShowMore.tsx';
 import table from '../parts/table.module.css';
 import { type PeopleSearch, stateNames } from './people-search.ts';
 
-/** Everybody of both services under one name, by pages. */
+/** Everybody in both services under one name, in pages. */
 export function People({ search }: { search: PeopleSearch }) {
   const { kind, state, role, q } = search;
   const administration = useAdministration();
@@ -21,7 +21,7 @@ export function People({ search }: { search: PeopleSearch }) {
     ...(q !== undefined && { q }),
   };
   const query = useInfiniteQuery({
-    // Below `administration`, whose responses are removed when it is locked.
+    // The query keys are below `administration`, whose responses are removed when it is locked.
     queryKey: ['administration', 'people', administration !== undefined, filter],
     queryFn: ({ pageParam, signal }) =>
       listJoinedPeople(

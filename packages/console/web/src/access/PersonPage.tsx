@@ -62,7 +62,7 @@ function Content() {
 function Unlock() {
   return (
     <details className={`card ${styles.create}`}>
-      <summary>Also read and change the record at identity</summary>
+      <summary>Also read and change the record in identity</summary>
       <div>
         <AdministrationGate />
       </div>

@@ -8,7 +8,7 @@ import { accessRolesQuery, missingOf } from './access-queries.ts';
 
 interface RoleChoiceProps {
   readonly label: string;
-  /** The selected role; null for none, absent for the first one that this person may give. */
+  /** The selected role; null for none, absent for the first role that this person may give. */
   readonly given?: string | null;
   /** Whether the permissions of the role are listed below. */
   readonly isExplained?: boolean;
@@ -39,7 +39,7 @@ export function RoleChoice({ label, given, isExplained = false }: RoleChoiceProp
           {all.map((one) => (
             <option key={one.key} value={one.key} disabled={!isGiven(one) && one.key !== given}>
               {one.name}
-              {!isGiven(one) && ' (allows more than you may)'}
+              {!isGiven(one) && ' (allows more than you may do)'}
             </option>
           ))}
         </select>

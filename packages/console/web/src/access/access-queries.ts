@@ -1,13 +1,13 @@
 import { queryOptions } from '@tanstack/react-query';
 import { baton } from '../client.ts';
 
-/** Built-in access roles and own ones, all on one page. */
+/** The built-in access roles and the tenant's own, all on one page. */
 export const accessRolesQuery = queryOptions({
   queryKey: ['access-roles'],
   queryFn: ({ signal }) => baton.accessRoles.list({ signal }).then(({ items }) => items),
 });
 
-/** All permissions in words; they change with a release only. */
+/** All permissions in words; they change only with a release. */
 export const permissionsQuery = queryOptions({
   queryKey: ['permissions'],
   queryFn: ({ signal }) => baton.permissions.list({ signal }).then(({ items }) => items),

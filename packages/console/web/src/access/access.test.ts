@@ -129,7 +129,7 @@ async function unlock(): Promise<void> {
   await settled();
 }
 
-/** In the gate that was opened last. */
+/** Enters the secret in the gate that was opened last. */
 async function enterSecret(): Promise<void> {
   await find('summary', 'Use the admin secret');
   all('summary', 'Use the admin secret').at(-1)?.click();
@@ -201,7 +201,7 @@ describe('people and agents', () => {
       service.askedFor('people.list').every(({ headers }) => !headers.has('x-iam-bootstrap-token')),
       true,
     );
-    // Locked again: what only the administrator may see disappears.
+    // After the administration is locked again, what only the administrator may see disappears.
     lockAdministration();
     await unseen('Only There');
   });
@@ -404,7 +404,7 @@ describe('the page of a person', () => {
     });
     await see('The identity stays active');
     await unlock();
-    await see('At identity, all tokens and browser sessions end.');
+    await see('In identity, all tokens and browser sessions end.');
     await click('button', 'Disable …');
     await fill('textbox', 'Reason (optional)', 'left');
     await submit('textbox', 'Reason (optional)');

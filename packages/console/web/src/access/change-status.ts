@@ -3,8 +3,8 @@ import type { Administration } from '../administration/admin-secret.ts';
 import { baton } from '../client.ts';
 
 /**
- * Disables somebody in both services: here their work is released, at identity their tokens and sessions end. Without
- * the administration of identity only here; the principal of a registered agent only at identity.
+ * Disables somebody in both services: here their work is released; in identity their tokens and sessions end. Without
+ * access to identity's administration, only here; the principal of a registered agent only in identity.
  */
 export async function disablePerson(
   { principalId, iamPrincipalId, agent }: JoinedPerson,

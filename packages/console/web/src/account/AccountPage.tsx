@@ -6,7 +6,7 @@ import { OwnGrants } from './OwnGrants.tsx';
 import { OwnPasskeys } from './OwnPasskeys.tsx';
 import { OwnSessions } from './OwnSessions.tsx';
 
-/** Query key of the own passkeys and sessions. */
+/** The query key of the person's own passkeys and sessions. */
 export const accountKey = ['account'];
 
 /** The passkeys and sessions of the signed-in person. */

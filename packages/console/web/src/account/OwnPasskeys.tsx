@@ -61,7 +61,7 @@ function Line({ passkey, isLast }: { passkey: Passkey; isLast: boolean }) {
       withFreshSignIn(() => post<object>('passkeys', { id: passkey.id, ...fields })),
     onSuccess: async () => {
       setOpen(undefined);
-      // Without its passkey, this browser may be signed out.
+      // Without that passkey, this browser may be signed out.
       await queries.invalidateQueries({ queryKey: ['me'] });
     },
     onSettled: () => queries.invalidateQueries({ queryKey: ['account'] }),
@@ -111,7 +111,7 @@ function Line({ passkey, isLast }: { passkey: Passkey; isLast: boolean }) {
         <div className={`stack ${table.wide}`}>
           <p>
             {isLast
-              ? 'This is your only passkey. It can be removed only if you can sign in with an identity provider.'
+              ? 'This is your only passkey. You can remove it only if you can sign in with an identity provider.'
               : 'You can no longer sign in with this passkey. Browsers that signed in with it are signed out.'}
           </p>
           <div className="row">

@@ -5,7 +5,7 @@ import table from '../parts/table.module.css';
 import { SessionFacts } from '../passkeys/SessionFacts.tsx';
 import styles from './account.module.css';
 
-/** The browsers in which the person is signed in. Any other can be signed out, or all others. */
+/** The browsers in which the person is signed in. Each other browser can be signed out, or all others at once. */
 export function OwnSessions({
   sessions,
   currentId,

@@ -9,7 +9,7 @@ import { SecretGate } from './SecretGate.tsx';
 
 const atOnce: Renew = (request) => request();
 
-/** Unlocks the administration by the sign-in of an administrator, and otherwise by the admin secret. */
+/** Unlocks the administration with the sign-in of an administrator, or otherwise with the admin secret. */
 export function AdministrationGate() {
   const me = useQuery(meQuery).data;
   if (me === undefined) return null;
@@ -31,7 +31,7 @@ export function AdministrationGate() {
   );
 }
 
-/** Tries the present sign-in first, without a question. */
+/** Tries the current sign-in first, without prompting. */
 function OwnSignIn() {
   const [error, setError] = useState<unknown>();
   const [isBusy, setBusy] = useState(true);
@@ -69,8 +69,8 @@ function OwnSignIn() {
   return (
     <>
       <p>
-        Managing people, agents and credentials requires a sign-in of the last five minutes, by a passkey or
-        an identity provider. It stays unlocked until five minutes after that sign-in.
+        Managing people, agents and credentials requires a sign-in within the last five minutes, by a passkey
+        or an identity provider. It stays unlocked until five minutes after that sign-in.
       </p>
       <div className="row">
         <button type="button" className="primary" onClick={() => void unlock()}>

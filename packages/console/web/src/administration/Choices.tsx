@@ -4,7 +4,7 @@ import { ErrorNote, Loading } from '../parts/Notes.tsx';
 import type { Administration } from './admin-secret.ts';
 import styles from './administration.module.css';
 
-/** Whether an action may have changed a cached query. Names of principals don't change. */
+/** Whether an action may have changed a cached query. An action doesn't change the names of principals. */
 export const isChanged = ({ queryKey }: { queryKey: QueryKey }): boolean => queryKey[1] !== 'principal';
 
 /** The display name of an identity principal. */

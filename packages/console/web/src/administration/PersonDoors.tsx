@@ -14,7 +14,7 @@ interface PersonProps {
   readonly displayName: string;
 }
 
-/** How a person gets in: their passkeys and browsers, and a recovery link. For a page about the person. */
+/** How a person signs in: their passkeys and browsers, and a recovery link. Shown on the person's page. */
 export function PersonDoors({ admin, principalId, displayName }: PersonProps) {
   const { identity, tenantId } = admin;
   const [link, setLink] = useState<string | null>();

@@ -6,11 +6,11 @@ import { queries } from '../queries.ts';
 import { serverNow } from '../server-clock.ts';
 
 /**
- * The identity service's administration, unlocked by the person's own sign-in or by the admin secret. Only this file
- * holds the token or the secret.
+ * The identity service's administration, unlocked with the person's own sign-in or with the admin secret. Only this
+ * file holds the token or the secret.
  */
 export interface Administration {
-  /** Unlocked by the admin secret, which also covers what is the operator's. */
+  /** Unlocked with the admin secret, which also covers what is reserved for the operator. */
   readonly isOperator: boolean;
   readonly identity: ReturnType<typeof createClient>['identity'];
   /** The issuer of access tokens, needed to admit principals to the coordination service. */
@@ -34,7 +34,7 @@ function set(next: Administration | undefined): void {
   stop();
   stop = () => undefined;
   current = next;
-  // Cached responses that required the secret are removed with it.
+  // Cached responses that required the secret are removed together with it.
   if (next === undefined) queries.removeQueries({ queryKey: ['administration'] });
   for (const listener of listeners) listener();
 }
@@ -74,7 +74,7 @@ const renewForActs: Renew = (request) => (queries.isMutating() > 0 ? withFreshSi
 
 async function openByToken(renew: Renew): Promise<void> {
   let run = renew;
-  // The clients of all lists share one token.
+  // The clients for all lists share one token.
   let held: HeldToken | undefined;
   let requested: Promise<HeldToken> | undefined;
   function request(): Promise<HeldToken> {

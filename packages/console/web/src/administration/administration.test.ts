@@ -201,14 +201,14 @@ describe("an administrator's own sign-in", () => {
 
   test('that is too old requires a passkey or another sign-in, and the admin secret remains', async () => {
     const service = await openOwn({ 'identityAdministrationTokens.create': tooOld }, 'tokens');
-    await see('requires a sign-in of the last five minutes');
+    await see('requires a sign-in within the last five minutes');
     await find('summary', 'Use the admin secret');
     const to = `/sign-in?next=${encodeURIComponent('/administration?section=tokens')}`;
     assert.equal((await find('link', 'Sign in again')).getAttribute('href'), to);
     await click('button', "Confirm that it's you");
     await find('button', 'Use your passkey');
     await click('button', 'Cancel');
-    await see('Managing people, agents and credentials requires a sign-in of the last five minutes');
+    await see('Managing people, agents and credentials requires a sign-in within the last five minutes');
     assert.deepEqual(departures, []);
     assert.equal(service.askedFor('identity.tenants.get').length, 0);
   });
@@ -235,7 +235,7 @@ describe("an administrator's own sign-in", () => {
     const service = await openUntilTooOld(t);
     await see('Writer');
     await click('link', 'Groups');
-    await see('Managing people, agents and credentials requires a sign-in of the last five minutes');
+    await see('Managing people, agents and credentials requires a sign-in within the last five minutes');
     assert.ok(isThere('button', "Confirm that it's you") && !isThere('button', 'Use your passkey'));
     notSeen('Writer');
     assert.ok(!isThere('button', 'Lock administration'));
@@ -251,7 +251,7 @@ describe("an administrator's own sign-in", () => {
     const revoked = click('button', 'Revoke');
     await click('button', 'Cancel', await find('alertdialog'));
     await revoked;
-    await see('Managing people, agents and credentials requires a sign-in of the last five minutes');
+    await see('Managing people, agents and credentials requires a sign-in within the last five minutes');
     notSeen('Writer');
   });
 

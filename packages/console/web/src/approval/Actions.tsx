@@ -37,7 +37,7 @@ function ActionList({ actions }: { readonly actions: readonly Action[] }) {
   );
 }
 
-/** What an action does, and the member that contains its object. */
+/** The description of each kind of action, and the member of an action that names its object. */
 const kinds: Readonly<Record<string, readonly [words: string, member?: string]>> = {
   invokeSkill: ['Calls the skill', 'skill'],
   ensureWork: ['Creates the task', 'title'],

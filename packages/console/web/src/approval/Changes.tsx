@@ -12,7 +12,7 @@ interface ChangesProps {
   readonly after: string;
 }
 
-/** Each changed value, the old one next to the new one. Words and signs mark them, not colours alone. */
+/** Each changed value, the old one next to the new one. Words and signs mark the changes, not colours alone. */
 export function Changes({ changes, title, before, after }: ChangesProps) {
   return (
     <section className={styles.changes} aria-label={title}>
@@ -100,7 +100,7 @@ function Side({ parts, mark: Mark, sign, words }: SideProps) {
   );
 }
 
-/** Both values in parts; a value that isn't set has none. */
+/** Splits both values into parts; a value that isn't set has none. */
 function partsOf({ path, before, after }: SubjectChange): {
   readonly before: readonly Part[] | undefined;
   readonly after: readonly Part[] | undefined;
@@ -133,7 +133,7 @@ function changedText(text: string): string {
 const formatCodePoint = (blank: string) =>
   `⟨U+${blank.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`;
 
-/** The length that unchanged text around a change is shortened to. The full subject follows below. */
+/** The length to which unchanged text around a change is shortened. The full subject follows below. */
 const equalCharactersMax = 240;
 
 function equalText(text: string, hasBefore: boolean, hasAfter: boolean): string {

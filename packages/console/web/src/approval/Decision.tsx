@@ -97,7 +97,10 @@ function useReviewed(now: ApprovalSubject | undefined) {
 interface ChangedMeanwhileProps {
   readonly reviewed: ApprovalSubject;
   readonly now: ApprovalSubject;
-  /** Whether it is the response to a click. A change made elsewhere moves neither the focus nor the page. */
+  /**
+   * Whether it takes the focus, because it appears in response to a click. A change made elsewhere moves neither the
+   * focus nor the page.
+   */
   readonly takesFocus: boolean;
 }
 
@@ -151,13 +154,13 @@ function useDecide(id: string, comment: string, subjectDigest: string | undefine
       const read = Promise.all(
         ['me', 'approvals', 'tasks'].map((key) => queries.invalidateQueries({ queryKey: [key] })),
       );
-      // The buttons stay disabled until the page shows the change.
+      // The buttons stay disabled until the page shows the changed subject.
       if (isSubjectChanged(error)) await read;
     },
   });
 }
 
-/** The request has left the page by then, so a notice reports the decision and its decider. */
+/** Reports the decision and its decider if somebody else was faster: the request has left the page by then. */
 async function notifyDecided(error: unknown, id: string): Promise<void> {
   if (!(error instanceof BatonError) || error.code !== 'approval_already_decided') return;
   const now = await baton.approvals.get(id).catch(() => undefined);

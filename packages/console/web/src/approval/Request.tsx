@@ -23,7 +23,7 @@ const artifactsMax = 5;
 
 interface RequestProps {
   readonly approval: Asked;
-  /** The recorded subject is shown in full next to it, so the task's own values aren't repeated. */
+  /** Whether the recorded subject is shown in full next to it, so that the task's own values aren't repeated. */
   readonly isReviewed?: boolean;
 }
 

@@ -15,7 +15,7 @@ const changesMax = 4;
 /** … if they leave less than this of the shorter text equal. */
 const equalShareMin = 0.3;
 
-/** Compares two texts word by word. @returns each text in parts; joined they are the text */
+/** Compares two texts word by word. @returns each text in parts; joined, they are the text */
 export function compareWords(before: string, after: string): Record<'before' | 'after', readonly Part[]> {
   const [old, now] = [wordsOf(before), wordsOf(after)];
   const shorter = Math.min(old.length, now.length);
@@ -40,7 +40,7 @@ const wordsOf = (text: string): string[] => Array.from(words.segment(text), ({ s
 
 const isBlank = (text: readonly string[]): boolean => text.every((word) => word.trim() === '');
 
-/** The longest common subsequence, as runs. */
+/** The longest common subsequence of both texts, as runs. */
 function runsOf(old: readonly string[], now: readonly string[]): Run[] {
   const whole: Run[] = old.length + now.length === 0 ? [] : [{ isChanged: true, old, now }];
   if (old.length * now.length > pairsMax) return whole;
@@ -81,7 +81,7 @@ function runsOf(old: readonly string[], now: readonly string[]): Run[] {
   return changes > changesMax && equalCharacters < shorter * equalShareMin ? whole : runs;
 }
 
-/** How many words the rest of both texts shares, for each pair of positions. */
+/** How many words the remainders of both texts share, for each pair of positions. */
 function commonLengths(old: readonly string[], now: readonly string[]): Uint16Array {
   const width = now.length + 1;
   const lengths = new Uint16Array((old.length + 1) * width);

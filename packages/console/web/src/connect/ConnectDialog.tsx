@@ -19,7 +19,7 @@ export interface Issued {
 /** Registers an agent, shows once what to paste into its client, and waits for its first call. */
 export default function ConnectDialog({ onClose }: { onClose: () => void }) {
   const [issued, setIssued] = useState<Issued>();
-  // A key press or a click beside the dialog must not discard a token that is shown once.
+  // A key press, or a click outside the dialog, must not discard a token that is shown only once.
   const onOpenChange = (isOpen: boolean) => !isOpen && issued === undefined && onClose();
   return (
     <Dialog.Root open onOpenChange={onOpenChange}>

@@ -34,7 +34,7 @@ interface ConnectFormProps {
   onClose(): void;
 }
 
-/** What is connected, under which name, with which rights. */
+/** What is connected, under which name and with which rights. */
 export function ConnectForm({ administration, onIssued, onClose }: ConnectFormProps) {
   const id = useId();
   const queries = useQueryClient();
@@ -54,7 +54,7 @@ export function ConnectForm({ administration, onIssued, onClose }: ConnectFormPr
       const services = { baton, administration };
       const stdio = await findMcpServer(signal);
       const connection = await connectAgent(services, { ...request, signal });
-      // The dialog was closed meanwhile, so nobody sees the token.
+      // The dialog has been closed in the meantime, so nobody sees the token.
       if (signal.aborted) return cancelConnection(services, connection);
       const { token, key } = connection;
       const values = { url: location.origin, token, agentKey: key, exec, workspace: request.workspaceId };

@@ -19,12 +19,12 @@ const copiedMs = 2_000;
 
 interface ConnectionProps {
   readonly issued: Issued;
-  /** Undefined once the administration is locked again. */
+  /** Undefined after the administration has been locked again. */
   readonly administration: Administration | undefined;
   onClose(): void;
 }
 
-/** What to paste, once, and whether the agent has called. */
+/** The configuration to paste, which is shown once, and whether the agent has called. */
 export function Connection({ issued: { connection, snippet }, administration, onClose }: ConnectionProps) {
   const { found, error, again } = useFirstCall(connection);
   const cancel = useMutation({
@@ -97,8 +97,8 @@ function Outcome({
   connection: IssuedConnection;
 }) {
   if (found.state === 'connected') return describeConnected(displayName, found.client);
-  if (found.state === 'removed') return 'The agent was retired or disabled meanwhile.';
-  if (found.state === 'expired') return 'The token has expired before a call arrived.';
+  if (found.state === 'removed') return 'The agent has been retired or disabled in the meantime.';
+  if (found.state === 'expired') return 'The token expired before a call arrived.';
   return (
     <>
       No call has arrived within 10 minutes. The token remains valid until <Instant at={expiresAt} />.
@@ -106,7 +106,7 @@ function Outcome({
   );
 }
 
-/** Waits for the first call while the dialog is open. `found` is undefined meanwhile. */
+/** Waits for the first call while the dialog is open. `found` is undefined until then. */
 function useFirstCall(connection: IssuedConnection) {
   const [round, setRound] = useState(0);
   const [found, setFound] = useState<FirstCall>();

@@ -53,7 +53,7 @@ const binding = (other: Partial<IamBinding> = {}) =>
   });
 const credential = { ...exampleOf('identity.platformAccessTokens.get'), id: credentialId };
 
-/** A Baton where a new agent is connected, and that then reports these calls of it. */
+/** A Baton where a new agent is connected, and which then reports these calls from it. */
 function world(more: Answers = {}): Answers {
   return {
     'accessRoles.list': pageOf(

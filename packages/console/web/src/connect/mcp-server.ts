@@ -2,8 +2,8 @@ const metadata = '/.well-known/oauth-protected-resource/mcp';
 const msMax = 10_000;
 
 /**
- * The program that serves MCP on the agent's machine, where Baton's services run separately: only the default run serves
- * MCP over HTTP. @returns undefined if this address does
+ * The program that serves MCP on the agent's machine if Baton's services run separately, because only the default run
+ * serves MCP over HTTP. @returns undefined if this address serves MCP
  */
 export async function findMcpServer(
   signal: AbortSignal,

@@ -2,7 +2,7 @@ import { queryOptions } from '@tanstack/react-query';
 import { peopleOnlyPermissions, suitsAgents } from '@baton/sdk/connect';
 import { baton } from '../client.ts';
 
-/** The access roles that an agent can have, with what they allow it: decisions are for people. */
+/** The access roles that an agent can have, with what they allow an agent: decisions are only for people. */
 export const rolesQuery = queryOptions({
   queryKey: ['people', 'roles-of-agents'],
   queryFn: async ({ signal }) => {

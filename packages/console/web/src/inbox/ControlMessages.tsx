@@ -21,11 +21,11 @@ const words: Readonly<Record<ControlMessage['operation'], string>> = {
   force_cancel: 'Cancel immediately',
 };
 
-/** Control messages to active runs that are not acknowledged yet. */
+/** Control messages to active runs that haven't been acknowledged yet. */
 export function ControlMessages({ me }: { me: HarnessContext }) {
   const { data, error, refetch } = useQuery({
-    // Not under the query key of tasks: each refetch would send up to 41 more requests, and a busy tenant would never
-    // finish one.
+    // Not under the query key of tasks: every change to a task would then start a refetch of up to 41 requests, and in
+    // a busy tenant none would ever finish.
     queryKey: ['inbox', 'control-messages'],
     queryFn: ({ signal }) => openMessages(signal),
     enabled: ['events.read', 'tasks.read'].every((permission) => me.permissions.includes(permission)),

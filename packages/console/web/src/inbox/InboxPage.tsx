@@ -86,7 +86,7 @@ export function InboxPage() {
 
 /**
  * Moves the focus to the next pending approval, or the previous one: to its first button if all of it fits on the
- * screen, else to its beginning, so that Enter never decides an approval off screen.
+ * screen, else to its beginning, so that Enter never decides an off-screen approval.
  */
 function focusDecision(step: 1 | -1): void {
   const all = [...document.querySelectorAll<HTMLElement>('[data-decision]')];

@@ -23,7 +23,7 @@ export function OnHold({ me }: { me: HarnessContext }) {
   const may = (permission: string) => me.permissions.includes(permission) || me.permissions.includes('admin');
   const awaiting = new Set(me.pendingApprovals.flatMap(({ taskId }) => taskId ?? []));
   const runs = useQuery({
-    // Not under the query key of tasks: each refetch would send as many more requests.
+    // Not under the query key of tasks: every change to a task would then start a refetch of many requests.
     queryKey: ['inbox', 'on-hold', ...awaiting],
     queryFn: ({ signal }) => readOnHold(awaiting, signal),
     placeholderData: keepPreviousData,

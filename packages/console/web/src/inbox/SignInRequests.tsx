@@ -13,7 +13,7 @@ const usualRole = 'member';
 
 type Request = Awaited<ReturnType<Administration['identity']['signInRequests']['list']>>['items'][number];
 
-/** People who signed in through a provider and are unknown, for those who may admit them. */
+/** Unknown people who signed in through a provider, shown to those who may admit them. */
 export function SignInRequests({ me }: { me: HarnessContext }) {
   const admin = useAdministration();
   if (!me.permissions.includes('principals.write')) return null;
@@ -119,8 +119,8 @@ function RequestCard({ admin, request, roles }: CardProps) {
 }
 
 /**
- * Gives the person a principal with the role, by the administrator's own rights, and then an identity. If identity
- * refuses, because somebody else has decided meanwhile, the principal is disabled again: nobody can be it.
+ * Gives the person a principal with the role, using the administrator's own rights, and then an identity. If identity
+ * refuses because somebody else has decided in the meantime, the principal is disabled again: nobody can sign in as it.
  */
 async function admitRequest(
   { identity, tenantId, issuer }: Administration,

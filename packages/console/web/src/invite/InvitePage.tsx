@@ -12,12 +12,12 @@ import { forgetInvitation, takeInvitation } from './invitation-secret.ts';
 
 type Invitation = Awaited<ReturnType<typeof publicIdentity.invitations.read>>;
 
-/** Accepts an invitation or a recovery link: by a new passkey, or by a sign-in through a provider. */
+/** Accepts an invitation or a recovery link, with a new passkey or with a sign-in through a provider. */
 export function InvitePage() {
   const [secret, setSecret] = useState(takeInvitation);
   useTitle('Invitation');
   useEffect(() => {
-    // If this page is already open, another link does not reload it.
+    // If this page is already open, opening another link does not reload it.
     const take = () => setSecret(takeInvitation());
     addEventListener('hashchange', take);
     return () => removeEventListener('hashchange', take);
@@ -45,7 +45,7 @@ function NoSecret() {
 
 function Opened({ secret }: { secret: string }) {
   const invitation = useQuery({
-    // The secret must not enter the cache: the page has one invitation at a time.
+    // The secret must not enter the cache, so the key is only its public part; the page has one invitation at a time.
     queryKey: ['invitation', secret.slice(0, secret.lastIndexOf('_'))],
     queryFn: ({ signal }) => publicIdentity.invitations.read({ token: secret }, { signal }),
     staleTime: Number.POSITIVE_INFINITY,
@@ -83,7 +83,7 @@ function Accept({ secret, invitation }: { secret: string; invitation: Invitation
     },
     onSuccess: () => {
       forgetInvitation();
-      // A reload discards everything of the person who was signed in before.
+      // A reload discards all data of the person who was signed in before.
       location.replace('/start');
     },
   });

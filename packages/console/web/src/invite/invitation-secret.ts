@@ -4,7 +4,7 @@ let kept: string | undefined;
 
 /**
  * Moves the secret of an invitation from the fragment of the URL to this page's memory. As a fragment, it is neither
- * sent to the server nor in a referrer; the URL and the history lose it at once.
+ * sent to the server nor in a referrer; it is removed from the URL and the history at once.
  */
 export function takeInvitation(): string | undefined {
   const fragment = location.hash.slice(1);

@@ -14,7 +14,7 @@ const payloadCharactersMax = 4000;
  */
 export function EventLine({ event, isAlone = false }: { event: JournalEvent; isAlone?: boolean }) {
   const subject = isAlone ? partOf(event) : subjectOf(event);
-  // Only a few of the hundreds of lines are ever opened.
+  // Only a few of hundreds of lines are ever expanded, so the payload is rendered only then.
   const [isOpen, setOpen] = useState(false);
   return (
     <li className={styles.event}>

@@ -6,7 +6,7 @@ import { meQuery, principalQuery, queries, taskQuery } from '../queries.ts';
 import styles from './journal.module.css';
 import { isId, type JournalSearch } from './journal-search.ts';
 
-/** The maximum number of actors to choose from; they are those of the shown events. */
+/** The maximum number of selectable actors; only the actors of the shown events can be selected. */
 const actorsMax = 50;
 
 interface FiltersProps {
@@ -23,7 +23,7 @@ export function Filters({ search, events, onChange }: FiltersProps) {
   const typesField = useField(types);
   const objectField = useField(object);
   const submissions = useRef(0);
-  /** The current URL: an actor may be selected while an id is being resolved. */
+  /** The current URL, because an actor may be selected while an id is being resolved. */
   const now = useRef(search);
   now.current = search;
 
@@ -35,7 +35,7 @@ export function Filters({ search, events, onChange }: FiltersProps) {
     setProblem(undefined);
     try {
       const id = await idOf(objectField.text.trim());
-      // A later submission wins.
+      // A later submission takes precedence.
       if (submission !== submissions.current) return;
       typesField.report(typesText);
       objectField.report(id);
@@ -103,8 +103,8 @@ function useField(value: string) {
   const reported = useRef(value);
   useEffect(() => {
     if (value === reported.current) return;
-    // Changed elsewhere, for example by a link. A value that the field itself reported must not overwrite newer
-    // input.
+    // The value was changed elsewhere, for example by a link. A value that the field itself reported must not overwrite
+    // newer input.
     reported.current = value;
     setText(value);
   }, [value]);

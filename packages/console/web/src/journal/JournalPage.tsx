@@ -46,7 +46,7 @@ function Events() {
   const query = useInfiniteQuery(journalQuery(search));
   const pause = () => {
     setPaused(!isPaused);
-    // Events that occurred during the pause were not shown.
+    // Events that occurred during the pause were not shown, so the list is refetched.
     if (isPaused) void query.refetch();
   };
   useLiveEvents(search, isPaused);

@@ -28,7 +28,7 @@ export function journalQuery({ types, object, actor }: JournalSearch) {
         },
         { signal },
       ),
-    // Events that occur while another page is open are not added.
+    // Events that occur while another page is open are not added, so the list is stale when this page opens again.
     staleTime: 0,
     initialPageParam: '',
     getNextPageParam: ({ prevCursor }, pages) =>

@@ -6,15 +6,18 @@ export const newerBounds = {
   gatherMs: 250,
   /** If events were left out, the list is refetched after this time instead. */
   readAgainMs: 2_000,
-  /** The size of a page, so that one page contains all of them. If there are more, the list is refetched. */
+  /**
+   * The maximum number of batched events: one page of the list contains all of them. If there are more, the list is
+   * refetched.
+   */
   gatheredMax: 200,
 };
 
 /** How a list of events receives new ones. */
 interface Shown {
   /**
-   * Whether pages are being loaded. A query that finishes writes the pages that existed when it started, plus its
-   * own.
+   * Whether pages are being loaded. A query that finishes writes the pages that existed when it started, plus its own,
+   * so events that were added in between would be lost.
    */
   isReading(): boolean;
   /** @param newer oldest first */
@@ -36,7 +39,8 @@ export class NewerEvents {
   }
 
   add(event: JournalEvent): void {
-    // The events that were left out would be missing between those that are shown.
+    // Once events have been left out, newer ones aren't shown before the refetch: the ones left out would be missing in
+    // between.
     if (this.#againTimer !== undefined) return;
     if (this.#gathered.length === this.#bounds.gatheredMax) return this.leftOut();
     this.#gathered.push(event);
@@ -65,10 +69,11 @@ export class NewerEvents {
 
   #readAgain(): void {
     this.#againTimer = undefined;
-    // A running query finishes first. Under heavy traffic, one of ten pages that takes longer than this would
-    // otherwise never finish.
+    // A running query is awaited, not cancelled. Under heavy traffic, a query of ten pages that takes longer than this
+    // delay would otherwise never finish.
     if (this.#shown.isReading()) return this.leftOut();
-    // The refetch includes them. Added after it, they would appear above later ones that were left out.
+    // The refetch includes the batched events. If they were added after it, they would appear above later ones that
+    // were left out.
     this.#gathered = [];
     this.#shown.readAgain();
   }

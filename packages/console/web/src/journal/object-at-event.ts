@@ -32,7 +32,7 @@ async function readObjectAtEvent(entityId: string, at: string, signal: AbortSign
     older = [...read.items, ...older];
     before = read.prevCursor;
   }
-  // The event itself follows the last one before it.
+  // The requested event is the one after the last older event.
   const cursor = older.at(-1)?.cursor;
   const { items } = await baton.events.list(
     { entityId, limit: 1, ...(cursor !== undefined && { cursor }) },
@@ -64,7 +64,7 @@ export function useNext(object: string, at: string) {
     const schedule = () => {
       timer ??= setTimeout(() => {
         timer = undefined;
-        // Under heavy traffic, a query that takes longer than `gatherMs` would otherwise be cancelled forever.
+        // Under heavy traffic, a query that takes longer than `gatherMs` would otherwise be cancelled again and again.
         void queries.invalidateQueries(
           { queryKey: nextQuery(object, at).queryKey },
           { cancelRefetch: false },
@@ -135,7 +135,7 @@ export const holderQuery = (claimed: JournalEvent | undefined, at: string) =>
     enabled: claimed !== undefined,
     queryFn: async ({ signal }) => {
       const { claimId, holderId } = (claimed?.payload ?? {}) as { claimId: string; holderId: string };
-      // Every event of the claim itself ends it.
+      // Any event about the claim itself means that it has ended.
       const { items } = await baton.events.list({ entityId: claimId, before: at, limit: 1 }, { signal });
       return items.length > 0 ? null : holderId;
     },

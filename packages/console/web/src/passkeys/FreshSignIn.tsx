@@ -27,7 +27,7 @@ export default function FreshSignIn({ question }: { question: Question }) {
         <AlertDialog.Popup className={dialog.dialog}>
           <AlertDialog.Title>Confirm that it's you</AlertDialog.Title>
           <AlertDialog.Description>
-            This action requires a sign-in of the last five minutes. It continues after you have used your
+            This action requires a sign-in within the last five minutes. It continues after you have used your
             passkey.
             {provider !== null &&
               ` If you have none, sign in at ${provider} again: you return to this page and repeat the action.`}

@@ -1,7 +1,7 @@
 import type { BrowserSession } from '../client.ts';
 import { Moment } from '../parts/Moment.tsx';
 
-/** How and when a browser session began, when it was used, and when it ends. */
+/** How and when a browser session began, when it was last used, and when it ends. */
 export function SessionFacts({ session }: { session: BrowserSession }) {
   const { clientId, createdAt, lastUsedAt, idleExpiresAt } = session;
   const provider = clientId.startsWith('idp:') ? clientId.slice('idp:'.length) : undefined;

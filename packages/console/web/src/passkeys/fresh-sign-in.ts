@@ -2,7 +2,7 @@ import { useSyncExternalStore } from 'react';
 import { BatonError } from '@baton/sdk';
 import { discardAccessToken } from '../client.ts';
 
-/** The question that is open, and how it ends. */
+/** The open prompt, and how it ends. */
 export interface Question {
   done(isConfirmed: boolean): void;
 }
@@ -15,7 +15,7 @@ function set(next: Question | undefined): void {
   for (const listener of listeners) listener();
 }
 
-/** Whether a refusal means that the sign-in is older than five minutes. */
+/** Whether an error means that the sign-in is older than five minutes. */
 export function isSignInTooOld(error: unknown): boolean {
   return (
     error instanceof BatonError &&
@@ -26,14 +26,14 @@ export function isSignInTooOld(error: unknown): boolean {
 /**
  * Runs an action. If it is rejected because the sign-in is too old, the dialog requires a passkey, and the action runs
  * once more.
- * @throws the error of the action, also if the person cancels
+ * @throws the error of the action, even if the person cancels
  */
 export async function withFreshSignIn<Answer>(act: () => Promise<Answer>): Promise<Answer> {
   try {
     return await act();
   } catch (error) {
     if (!isSignInTooOld(error) || !(await ask())) throw error;
-    // The next access token has the time of the new sign-in.
+    // The next access token contains the time of the new sign-in.
     await discardAccessToken();
     return act();
   }

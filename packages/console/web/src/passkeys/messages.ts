@@ -1,4 +1,4 @@
-/** Messages for codes of identity, whose own messages only repeat the code. */
+/** Messages for error codes of identity, whose own messages only repeat the code. */
 export const passkeyMessages: Readonly<Record<string, string>> = {
   invalid_passkey:
     'This passkey was not accepted. It may have been removed, or your account is disabled. Contact an administrator.',
@@ -10,6 +10,6 @@ export const passkeyMessages: Readonly<Record<string, string>> = {
     'The device returned an invalid passkey, or you took longer than five minutes. Try again.',
   too_many_passkeys: 'You have reached the maximum number of passkeys. Remove one before you add another.',
   browser_session_not_found: 'This browser is already signed out.',
-  authentication_context_expired: 'This action requires a sign-in of the last five minutes.',
+  authentication_context_expired: 'This action requires a sign-in within the last five minutes.',
   rate_limited: 'Too many attempts from your IP address. Try again in a few minutes.',
 };

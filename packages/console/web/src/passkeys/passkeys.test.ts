@@ -17,7 +17,7 @@ import {
 const { forgetInvitation } = await import('../invite/invitation-secret.ts');
 const { suggestPasskeyName } = await import('./passkey-name.ts');
 
-// The browser tests have a real authenticator: e2e/console/passkeys.test.ts. This document has none.
+// This document has no authenticator; the browser tests in e2e/console/passkeys.test.ts have a real one.
 
 const secret = `iam_inv_${'0'.repeat(12)}_${'s'.repeat(43)}`;
 const invitation = {
@@ -189,7 +189,7 @@ describe('the account', () => {
     await see("Confirm that it's you");
     await click('button', 'Cancel');
     await removed;
-    await see('This action requires a sign-in of the last five minutes.');
+    await see('This action requires a sign-in within the last five minutes.');
   });
 
   test('offers a first passkey to the reader of the printed address', async () => {

@@ -8,7 +8,7 @@ import { post } from '../client.ts';
 /** Identity's calls that need no sign-in. */
 export const publicIdentity = createClient({ url: location.origin }).identity;
 
-/** Loaded on use: the first page may load 200 kB. */
+/** Loaded on use, because the first page may load only 200 kB. */
 const loadWebAuthn = () => import('@simplewebauthn/browser');
 
 /** The options of a call, and the `state` to send back. */
@@ -28,12 +28,12 @@ export function passkeyProblem(): PasskeyProblem | undefined {
   const { hostname, port, pathname, search } = location;
   if (/^(127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname))
     return {
-      message: 'Browsers accept no passkeys at an IP address. Open the console at localhost to use them.',
+      message: 'Browsers don’t accept passkeys at an IP address. Open the console at localhost to use them.',
       href: `http://localhost${port === '' ? '' : `:${port}`}${pathname}${search}`,
     };
   if (/^\d+\.\d+\.\d+\.\d+$|^\[/.test(hostname))
     return {
-      message: 'Browsers accept no passkeys at an IP address. Open the console at its https address.',
+      message: 'Browsers don’t accept passkeys at an IP address. Open the console at its https address.',
     };
   if (!globalThis.isSecureContext)
     return { message: 'Passkeys require https. Open the console at its https address.' };
@@ -43,8 +43,8 @@ export function passkeyProblem(): PasskeyProblem | undefined {
 }
 
 /**
- * The address at which a person accepts an invitation or a recovery link. Browsers accept no passkeys at an IP address,
- * so the link for this machine leads to localhost.
+ * The address at which a person accepts an invitation or a recovery link. Browsers don't accept passkeys at an IP
+ * address, so the link for this machine leads to localhost.
  */
 export function invitationUrl(secret: string): string {
   const { origin } = new URL(passkeyProblem()?.href ?? location.href);
@@ -57,10 +57,10 @@ const problems: Readonly<Record<string, string>> = {
   SecurityError:
     'This address of the console is not the one for which passkeys are set up. Contact your operator.',
   NotSupportedError: 'This device has no suitable authenticator.',
-  ConstraintError: 'This device cannot verify you by PIN, fingerprint or face.',
+  ConstraintError: 'This device cannot verify you with a PIN, fingerprint or face.',
 };
 
-/** Like an error of a service, so that pages show it in the same way. */
+/** Has the form of a service's error, so that pages show it in the same way. */
 function deviceError(error: unknown): unknown {
   if (error instanceof BatonError) return error;
   // The library's errors have the browser's as their cause.
@@ -70,7 +70,7 @@ function deviceError(error: unknown): unknown {
   return new BatonError({ code: 'passkey_not_used' as never, message, status: 0, cause: error });
 }
 
-/** Creates a passkey in this device. @returns the body of a request: state and credential */
+/** Creates a passkey on this device. @returns the body of a request: state and credential */
 export async function createPasskey({ publicKey, state }: Options) {
   try {
     const { startRegistration } = await loadWebAuthn();
@@ -81,7 +81,7 @@ export async function createPasskey({ publicKey, state }: Options) {
   }
 }
 
-/** Requests a signature by any passkey that the device has for Baton. */
+/** Requests a signature with any passkey that the device has for Baton. */
 async function askForPasskey() {
   const { publicKey, state } = await publicIdentity.passkeys.getSignInOptions();
   try {
@@ -93,7 +93,7 @@ async function askForPasskey() {
   }
 }
 
-/** Signs this browser in by a passkey. */
+/** Signs this browser in with a passkey. */
 export const signInByPasskey = async () => post<object>('passkey-sign-in', await askForPasskey());
 
 /** The signed-in person proves that they are present; the sign-in is then less than five minutes old. */

@@ -45,7 +45,7 @@ export function PeoplePage() {
   );
 }
 
-/** Loaded when it is opened. */
+/** Loaded only when the page is opened. */
 const ConnectDialog = lazy(() => import('../connect/ConnectDialog.tsx'));
 
 const filters = { all: 'All', trouble: 'Unresponsive or stalled', holds: 'With claimed tasks' } as const;

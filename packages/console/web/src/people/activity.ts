@@ -13,8 +13,8 @@ const longEveryMs = 20_000;
 const gatherMs = 1_500;
 const clockMs = 1_000;
 /**
- * A session sends a heartbeat every third of its lease. After this part of the lease, three consecutive heartbeats are
- * missing.
+ * A session sends a heartbeat every third of its lease. After this part of the lease without a heartbeat, three
+ * consecutive ones are missing.
  */
 const silentPart = 0.9;
 export const claimsMax = 200;
@@ -84,7 +84,7 @@ export function useLivePeople(): void {
     let timer: ReturnType<typeof setTimeout> | undefined;
     const read = () => {
       timer = undefined;
-      // A page that becomes visible again refetches everything anyway.
+      // A hidden page needs no refetch: it refetches everything when it becomes visible again.
       if (!document.hidden) void queries.invalidateQueries({ queryKey: ['people'] });
     };
     const stop = onEvent(({ entityType, type }) => {
@@ -98,7 +98,7 @@ export function useLivePeople(): void {
   }, [queries]);
 }
 
-/** The time, each second, so that a session becomes unresponsive without a refetch. */
+/** The time, updated each second, so that a session becomes unresponsive without a refetch. */
 export function useNow(): number {
   const [now, setNow] = useState(serverNow);
   useEffect(() => {

@@ -1,7 +1,7 @@
 import styles from './processes.module.css';
 import type { Stage, Step } from './steps.ts';
 
-/** A graph with more would be illegible. The list below shows all of them. */
+/** More steps than this would make the graph illegible; the list below shows all of them. */
 const stepsMax = 60;
 const box = { width: 168, height: 44, down: 18, across: 56 };
 const head = 30;

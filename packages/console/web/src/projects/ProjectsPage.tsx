@@ -71,7 +71,7 @@ function Projects() {
   );
 }
 
-/** A project is named after its workspace. */
+/** The name of a project, which is that of its workspace. */
 export function ProjectName({ workspaceId }: { workspaceId: string }) {
   const { data } = useQuery(workspaceQuery(workspaceId));
   return <>{data?.name ?? `Project of workspace ${workspaceId.slice(-8)}`}</>;

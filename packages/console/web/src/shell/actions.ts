@@ -7,14 +7,14 @@ import { workSearch } from '../work/work-search.ts';
 import { places } from './places.ts';
 
 /**
- * An action of a person. The palette lists all of them, the help those with shortcuts; the shell handles the
+ * An action of a person. The palette lists all of them, and the help lists those with shortcuts; the shell handles the
  * shortcuts.
  */
 export interface Action {
   /** Unique. */
   readonly name: string;
   readonly group: 'This task' | 'Work' | 'Saved views' | 'Pages' | 'Console';
-  /** Like `useKeys` names them. */
+  /** In the notation of `useKeys`. */
   readonly keys?: string;
   /** The palette prompts for a text first; `run` gets it, trimmed and not empty. */
   readonly prompt?: { readonly label: string; readonly charactersMax: number };
@@ -49,7 +49,7 @@ export function useActions({ openPalette, openHelp, signOut }: ShellActs): reado
   const me = useQuery(meQuery).data?.principal.id;
   const views = useSavedViews(me);
   const isWork = pathname === '/';
-  // Other pages have other parameters, or the same ones with a different meaning.
+  // The filters of the work page only: other pages have other parameters, or the same ones with a different meaning.
   const { create: _create, ...shown } = workSearch(isWork ? search : {});
   const hasFilters = Object.keys(shown).length > 0;
   return [

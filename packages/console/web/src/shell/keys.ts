@@ -5,7 +5,7 @@ export type Keys = Readonly<Record<string, () => void>>;
 
 const sequenceMsMax = 1200;
 
-/** Active listeners: the page before the shell around it. */
+/** Active listeners; the page's precede those of the shell around it. */
 const listening = new Set<{ current: Keys }>();
 let first: { readonly key: string; readonly atMs: number } | undefined;
 

@@ -92,12 +92,12 @@ function describeHealth({ report, failure }: ServiceHealth): string[] {
     horizonHolder &&
       `${horizonHolder.pid === null ? 'A prepared transaction' : `A transaction of database process ${horizonHolder.pid}`}, open for ${Math.round(horizonHolder.ageSeconds)} s, delays the readers of the journal.`,
     journalEpoch &&
-      `The journal was reset by ${journalEpoch.reason ?? 'a restore'}. Cursors from before were rejected ${journalEpoch.cursorsRefused} times.`,
+      `The journal was reset by ${journalEpoch.reason ?? 'a restore'}. Earlier cursors were rejected ${journalEpoch.cursorsRefused} times.`,
     memory && `The memory service is failing for ${memory.circuitsOpen} tenants. Requests to it are paused.`,
   ].filter((line) => typeof line === 'string');
 }
 
-/** Each metric's label, and the value from which on it is highlighted. */
+/** Each metric's label, and the value from which it is highlighted. */
 const shown: readonly {
   readonly name: string;
   readonly label: string;

@@ -1,5 +1,6 @@
 /**
- * Metrics take a moment when the database is busy; the services respond within 3 s, if necessary without their gauges.
+ * How long the page waits for metrics. When the database is busy, the services respond within 3 s, if necessary without
+ * their gauges.
  */
 const waitMs = 10_000;
 /** The largest exposition that is read; a process writes about 30 kB. */

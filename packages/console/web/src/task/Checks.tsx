@@ -21,7 +21,7 @@ export function Checks({ task }: { task: Task }) {
   if (task.acceptance.length === 0 && task.verification === null && task.evidence.length === 0) return null;
   const last = query.data ?? undefined;
   const results = new Map(last?.results.map((result) => [result.key, result]));
-  // Only the verification lists the checks of the task type and of its outputs.
+  // The checks of the task type and of its outputs are listed only in the verification.
   const checks = [
     ...task.acceptance,
     ...(last?.checks ?? []).filter(({ key }) => !task.acceptance.some((own) => own.key === key)),

@@ -22,7 +22,8 @@ interface EditTaskProps {
 /** Edits the fields of a task. Only changed fields are sent. */
 export default function EditTask({ task, first, onClose }: EditTaskProps) {
   const id = useId();
-  // A concurrent change by somebody else is not a change of this form, so it is not sent back.
+  // Changes are compared with the task as it was when the form was opened: a concurrent change by somebody else is not
+  // a change of this form, so it is not sent back.
   const [opened] = useState(task);
   const queries = useQueryClient();
   const key = taskQuery(task.publicId).queryKey;

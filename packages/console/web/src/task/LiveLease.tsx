@@ -20,7 +20,8 @@ export function LiveLease({ task }: { task: Task }) {
   });
   const hold = useHold(task.id);
   const loss = useLoss(task.id);
-  // Kept here, because between the end of the claim and its detection there is neither a claim nor a loss.
+  // The draft is kept here: between the end of the claim and its detection, neither the holder's actions nor the loss
+  // are shown.
   const [result, setResult] = useState('');
   return (
     <section className="card stack" aria-labelledby="lease">

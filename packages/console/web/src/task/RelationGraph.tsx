@@ -4,7 +4,7 @@ import type { Task, TaskRelation } from '@baton/sdk';
 import { taskQuery } from '../queries.ts';
 import styles from './task.module.css';
 
-/** A graph with more would be illegible next to the task. */
+/** More than this would make the graph next to the task illegible. */
 const shownMax = 6;
 const width = 308;
 const box = { width: 132, height: 34, gap: 8 };

@@ -36,13 +36,13 @@ export function Timeline({ task }: { task: Task }) {
   const runs = useQuery({ ...runsQuery(task), enabled: own.isSuccess });
   const parts = [
     ...(claims.data ?? []).map(({ id, status }) => ({ id, state: status })),
-    // A checkpoint doesn't change the version.
+    // A checkpoint changes the last progress, but not the version.
     ...(runs.data ?? []).map(({ id, version, lastProgressAt }) => ({
       id,
       state: `${version} ${lastProgressAt}`,
     })),
   ];
-  // The key makes this refetch when the claim or run has changed, not on every task event.
+  // The key contains the state, so this refetches when the claim or run has changed, not on every task event.
   const ofParts = useQueries({
     queries: parts.map(({ id, state }) => ({
       queryKey: ['events', 'of', id, state],

@@ -12,7 +12,7 @@ export const claimabilityQuery = ({ id, version, systemStatusCategory, available
     queryKey: ['tasks', 'claimability', id, version],
     queryFn: ({ signal }) => baton.tasks.getClaimability(id, { signal }),
     enabled: id !== '' && !systemStatusCategory.startsWith('terminal'),
-    // No event is written when a retry delay ends or a start date is reached.
+    // No event is written when a retry delay ends or a start date is reached, so the page polls.
     refetchInterval: ({ state: { data } }) =>
       data?.reasons.some(({ code }) => code === 'not_before') ? pollMs(availableAt) : false,
   });

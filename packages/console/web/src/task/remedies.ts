@@ -2,7 +2,7 @@ import { etagOf } from '@baton/sdk';
 import { baton } from '../client.ts';
 import { endReasons } from './lease-ends.ts';
 
-/** An action that removes a reason, under its name in the API. */
+/** An action that removes a reason why the task can't be claimed, under its name in the API. */
 export interface Remedy {
   readonly act: string;
   readonly path: string;
@@ -13,7 +13,9 @@ interface Act {
   readonly words: string;
   /** The confirmation for an action that affects somebody else. */
   readonly confirmation?: string;
-  /** @param ids the ids in the path, in the same order */
+  /**
+   * @param ids the ids in the remedy's path, in order
+   */
   readonly run: (ids: readonly string[]) => Promise<unknown>;
 }
 

@@ -11,7 +11,7 @@ import { findLoss, holdsOf, type Loss, listConsoleSessions, renewHold } from './
 const heartbeatMs = 60_000;
 /** An unused session is closed at this age. A younger one may be about to claim its task. */
 const unusedMsMin = 30_000;
-/** How many losses are kept; the newest ones. */
+/** How many of the newest losses are kept. */
 const lossesMax = 50;
 
 let losses: ReadonlyMap<string, Loss> = new Map();
@@ -43,8 +43,8 @@ export function useHold(taskId: string): HeldClaim | undefined {
 }
 
 /**
- * Renews the claims of this person's console while the page is open, even after a reload, and reports lost ones. They
- * expire some minutes after the last page is closed.
+ * Renews the claims of this person's console while the page is open, even after a reload, and reports lost ones. The
+ * claims expire some minutes after the last page is closed.
  */
 export function useKeepHolds(me: HarnessContext | undefined): void {
   const known = useRef<ReadonlyMap<string, HeldClaim>>(new Map());

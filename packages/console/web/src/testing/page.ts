@@ -15,7 +15,10 @@ const { queries } = await import('../queries.ts');
 const { router } = await import('../router.tsx');
 const { setServerClock } = await import('../server-clock.ts');
 
-/** A mounted page replaces this function with its own, which would make the next page wait for the unmounted one. */
+/**
+ * The router's own function: a mounted page replaces it, and the replacement would make the next page wait for the
+ * unmounted one.
+ */
 const { startTransition } = router;
 /** Only a failing test waits this long. */
 const patienceMs = 60_000;
@@ -225,14 +228,14 @@ export async function see(text: string | RegExp): Promise<void> {
 
 export function notSeen(text: string | RegExp): void {
   const isSeen = typeof text === 'string' ? seen().includes(text) : text.test(seen());
-  assert.ok(!isSeen, `${text} is in sight:\n${seen()}`);
+  assert.ok(!isSeen, `${text} is shown:\n${seen()}`);
 }
 
 /** Waits until a text is no longer visible. */
 export async function unseen(text: string | RegExp): Promise<void> {
   await until(
     () => !(typeof text === 'string' ? seen().includes(text) : text.test(seen())),
-    () => `waited until ${text} is away`,
+    () => `waited until ${text} disappeared`,
   );
 }
 

@@ -21,8 +21,8 @@ export default function NewTask({ workspace = '', onClose }: NewTaskProps) {
   const [chosen, setChosen] = useState(workspace);
   const newest = useQuery(workspacesQuery);
   const workspaces = (newest.data ?? []).filter(({ status }) => status === 'active');
-  // An archived workspace, or one older than those that were loaded. It needs its own option, or the task would get no
-  // workspace.
+  // A selected workspace that is archived, or older than those that were loaded. It needs its own option, or the task
+  // would get no workspace.
   const isOther = chosen !== '' && !workspaces.some(({ id }) => id === chosen);
   const other = useQuery({ ...workspaceQuery(chosen), enabled: isOther && !newest.isPending });
   const navigate = useNavigate();

@@ -165,7 +165,7 @@ function Hidden({ search }: { search: WorkSearch }) {
   );
 }
 
-/** Searches during input, 250 ms after the last keystroke. */
+/** Searches as the person types, 250 ms after the last keystroke. */
 function SearchField({
   q = '',
   onChange,
@@ -179,8 +179,8 @@ function SearchField({
   const reported = useRef(q);
   useEffect(() => {
     if (q === reported.current) return;
-    // Changed elsewhere, for example by a link. A value that the field itself reported must not overwrite newer
-    // input.
+    // The value was changed elsewhere, for example by a link. A value that the field itself reported must not overwrite
+    // newer input.
     reported.current = q;
     setText(q);
   }, [q]);

@@ -6,13 +6,13 @@ import { serverNow } from '../server-clock.ts';
 
 /** The demo's agents stop after waiting this long for an answer. */
 export const demoMinutesMax = 30;
-/** The workspace exists before its agents have opened their sessions. */
+/** How long the demo may take to start: the workspace exists before its agents have opened their sessions. */
 const startMsMax = 60_000;
-/** More than the number of tasks in the demo. */
+/** A limit above the number of tasks in the demo. */
 const tasksMax = 100;
 const membersMax = 50;
 const sessionsMax = 200;
-/** When a process dies, its sessions expire without an event. */
+/** The page polls, because the sessions of a process that dies expire without an event. */
 const pollMs = 20_000;
 
 /** The state of the demo: its agents are working, all tasks are done, or the agents have stopped with tasks open. */

@@ -24,7 +24,7 @@ export const AccessRole = z
   .meta({ id: 'AccessRole' });
 export type AccessRole = z.infer<typeof AccessRole>;
 
-/** At most 32 characters, so that no key can be taken for an id. */
+/** At most 32 characters, so that no key can be mistaken for an id. */
 const Key = z
   .string()
   .min(2)
@@ -50,7 +50,7 @@ export const AccessRoleChange = z
   .meta({ id: 'AccessRoleChange' });
 export type AccessRoleChange = z.output<typeof AccessRoleChange>;
 
-/** A permission, as people read it. */
+/** A permission, in words for people. */
 export const ListedPermission = z
   .strictObject({
     name: z.string(),

@@ -52,7 +52,7 @@ export const accessRolesApi = [
     method: 'POST',
     path: '/access-roles',
     summary: 'Create an access role.',
-    description: 'A tenant has at most 100 of its own. Nobody grants permissions that they lack.',
+    description: 'A tenant has at most 100 of its own. Nobody can grant permissions that they lack.',
     permission: 'principals.write',
     body: AccessRoleRequest,
     returns: { 201: AccessRole },
@@ -73,7 +73,7 @@ export const accessRolesApi = [
     path: '/access-roles/{id}',
     summary: 'Change an access role, and with it everybody who has it.',
     description:
-      'The bindings that name it get its permissions in the same transaction. The caller needs its present and its new permissions.',
+      'The bindings that name it get its permissions in the same transaction. The caller needs its current and its new permissions.',
     permission: 'principals.write',
     ifMatch: 'access_role',
     etag: 'access_role',

@@ -9,7 +9,9 @@ export const accessRoleCreated = defineEvent(
   z.strictObject({ key: z.string(), name: z.string(), permissions }),
 );
 
-/** `changes` has the names of the fields; `bindings` is how many got other permissions, each with an event of its own. */
+/**
+ * `changes` contains the names of the fields; `bindings` is how many got other permissions, each with its own event.
+ */
 export const accessRoleUpdated = defineEvent(
   'access_role.updated',
   'access_role',

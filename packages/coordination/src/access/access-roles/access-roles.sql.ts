@@ -36,7 +36,7 @@ export function findAccessRole(tenantId: string, ref: string) {
     select * from access_roles where tenant_id = ${tenantId} and (key = ${ref} or id::text = ${ref})`;
 }
 
-/** Waits for commands that are granting the role. */
+/** Waits for commands that are currently granting the role. */
 export function lockAccessRole(tenantId: string, ref: string) {
   return sql<AccessRoleRow>`
     select * from access_roles where tenant_id = ${tenantId} and (key = ${ref} or id::text = ${ref})

@@ -43,7 +43,7 @@ import {
   updateAccessRole as updateRole,
 } from './access-roles.sql.ts';
 
-/** The own roles of a tenant: all fit on one page. */
+/** The tenant's own roles, which all fit on one page. */
 const ownRolesMax = 100;
 
 /** Every permission with what it allows. */
@@ -55,7 +55,7 @@ export function listPermissions(): ListedPermission[] {
   }));
 }
 
-/** Built-in roles from the fewest to the most permissions, then own ones by key. */
+/** Built-in roles from the fewest to the most permissions, then the tenant's own by key. */
 export async function listAccessRoles({ db, tenantId }: Context): Promise<AccessRole[]> {
   const own = await db.rows(findAccessRoles(tenantId));
   return [...presets.map(accessRoleOfPreset), ...own.map(accessRoleOf)];
@@ -71,7 +71,7 @@ export async function getAccessRole({ db, tenantId }: Context, ref: string): Pro
 }
 
 /**
- * Creates an own role. See docs/reference/access.md#access-roles.
+ * Creates one of the tenant's own roles. See docs/reference/access.md#access-roles.
  * @throws Refusal `invalid_permissions`, `permission_escalation`, `access_role_key_conflict`, `access_role_limit`
  */
 export async function createAccessRole(context: Context, request: AccessRoleRequest): Promise<AccessRole> {
@@ -92,8 +92,8 @@ export async function createAccessRole(context: Context, request: AccessRoleRequ
 }
 
 /**
- * Changes an own role, and the permissions of all bindings that name it. The caller needs its present and its new
- * permissions. Values equal to the stored ones change nothing.
+ * Changes one of the tenant's own roles, and the permissions of all bindings that name it. The caller needs its current
+ * and its new permissions. Values equal to the stored ones change nothing.
  * @throws Refusal `not_found`, `access_role_built_in`, `version_conflict`, `empty_update`, `invalid_permissions`,
  * `permission_escalation`, `permissions_not_allowed_for_kind`, `last_administrator`
  */
@@ -129,7 +129,9 @@ export async function updateAccessRole(
   return accessRoleOf(row);
 }
 
-/** @returns how many bindings got other permissions */
+/**
+ * @returns how many bindings got different permissions
+ */
 async function updateBindings(
   context: Context,
   { key, permissions: before }: AccessRoleRow,
@@ -143,7 +145,7 @@ async function updateBindings(
 }
 
 /**
- * Deletes an own role that no live binding names.
+ * Deletes one of the tenant's own roles that no live binding names.
  * @throws Refusal `not_found`, `access_role_built_in`, `access_role_in_use`
  */
 export async function deleteAccessRole(context: Context, ref: string): Promise<undefined> {

@@ -35,7 +35,7 @@ test('bindings get the permissions that their built-in role has in this release,
   const person = await holder('member', 'human');
   const agent = await holder('viewer', 'agent');
   const [before, ofAgent] = [await bindingOf(person), await bindingOf(agent)];
-  // As a previous release left them.
+  // The bindings as a previous release left them.
   await setPermissions(person, ['tasks.read']);
   await setPermissions(agent, ['tasks.read']);
   const eventsBefore = await count(before.id);

@@ -5,7 +5,10 @@ import { presets } from '../grants/presets.ts';
 import { applyRole, listTenantsBehind, type PermissionsOfRole } from '../iam-bindings/role-bindings.ts';
 
 const tenantsMax = 20;
-/** After a pass without a change. A previous release that still runs may bind with its own list until it is replaced. */
+/**
+ * The interval after a pass without changes. A previous release that still runs may create bindings with its own list
+ * until it is replaced.
+ */
 const pauseMs = 600_000;
 
 /** The permissions of the built-in roles in this release. */
@@ -16,8 +19,8 @@ const released: readonly PermissionsOfRole[] = presets.map(({ key, permissions }
 }));
 
 /**
- * Gives the bindings that name a built-in role the permissions that it has in this release: when the worker starts, and
- * every ten minutes. See docs/reference/access.md#access-roles.
+ * Gives the bindings that name a built-in role the permissions that the role has in this release: when the worker
+ * starts, and every ten minutes. See docs/reference/access.md#access-roles.
  */
 export function followPresets({ pool, command }: JobTools<Context>): Job {
   const name = 'access-roles';

@@ -97,8 +97,8 @@ function tokenOf(alg: string, kid: string, signer: string): string {
 }
 
 /**
- * A process that accepts these algorithms.
- * @returns the status for a token, and the reason for its refusal
+ * Starts a process that accepts these algorithms.
+ * @returns a function that sends a token and returns `admitted`, or the reason for its refusal
  */
 async function accepting(algorithms?: string[]) {
   const lines: { reason?: string }[] = [];

@@ -39,7 +39,8 @@ export function createBindings(
       try {
         return await load(name, issuer, iamPrincipalId);
       } catch (error) {
-        // Unless the entry was dropped in the meantime and is therefore known to be outdated.
+        // If the read fails, the cached entry may be used, unless it was dropped in the meantime and is therefore known
+        // to be outdated.
         if (found !== undefined && known.get(name) === found && ageMs < options.staleAfterMs)
           return found.entry;
         throw error;

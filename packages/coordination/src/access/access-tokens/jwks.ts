@@ -81,7 +81,7 @@ class CachedJwks implements Jwks {
   }
 
   async #refreshForUnknown(keyId: string): Promise<void> {
-    // A fetch that started before the rotation doesn't count as the one unscheduled fetch.
+    // A fetch in progress may have started before the rotation, so it doesn't count as the one unscheduled fetch.
     if (this.#fetching !== undefined) await this.#fetching;
     if (!this.#keys.has(keyId) && sinceMs(this.#unscheduledAt) >= this.#options.minRefreshIntervalMs) {
       this.#unscheduledAt = performance.now();

@@ -121,7 +121,7 @@ async function withRevocations(
   let told = 0;
   const revocations = createRevocations({
     url: issuer.jwksUrl.replace('jwks.json', 'revocations.json'),
-    // Only `refresh` reads it again.
+    // So long that only `refresh` reads the list again.
     intervalMs: 3_600_000,
     staleAfterMs: 300_000,
     requestTimeoutMs: 30_000,

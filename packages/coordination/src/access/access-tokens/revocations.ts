@@ -33,9 +33,9 @@ type Entries = ReadonlyMap<string, number | null>;
 
 const answerBytesMax = 2 * 1024 * 1024;
 const entriesMax = 20_000;
-/** An older identity doesn't publish the list. */
+/** The interval of reads while identity is an older version that doesn't publish the list. */
 const unsupportedIntervalMs = 60_000;
-/** Both services may be starting, or identity may be restarting. */
+/** Failures in this time are not logged: both services may be starting, or identity may be restarting. */
 const quietFailureMs = 10_000;
 
 /**
@@ -84,7 +84,7 @@ class PolledRevocations implements Revocations {
 
   async refresh(): Promise<void> {
     if (this.#first === undefined || this.#isClosed) return;
-    // A read in progress may have started before the revocation.
+    // A read in progress may have started before the revocation, so another one follows.
     await this.#reading;
     await this.#read();
   }
@@ -172,7 +172,7 @@ function listIn(json: unknown): { entries: Entries; notBeforeSeconds: number } |
   for (const entry of revoked as (Record<string, unknown> | null)[]) {
     const { sha256, not_before: notBefore } = entry ?? {};
     if (typeof sha256 !== 'string') return undefined;
-    // A malformed value revokes everything.
+    // A malformed time counts as none: every token of the entry is revoked.
     entries.set(sha256, typeof notBefore === 'number' ? notBefore : null);
   }
   return { entries, notBeforeSeconds };

@@ -101,7 +101,7 @@ const byKey =
   (key: KeyObject, digest = 'sha256') =>
   (input: string) =>
     signBytes(digest, Buffer.from(input), key);
-/** Signed with the published key, whatever the header and claims contain. */
+/** A token signed with the published key, whatever its header and claims contain. */
 const genuinely = (changes: object = {}, headerChanges: object = {}) =>
   tokenOf(header(headerChanges), claims(changes), byKey(genuine.privateKey));
 
@@ -366,7 +366,7 @@ test('a token that exceeds the length limit is refused without being parsed', as
 
 test('a previously admitted token is refused after it expires', async (t) => {
   const passTime = stopClock(t);
-  // It is refused 5 s after its expiry, which is 2 to 3 s from now.
+  // The token is refused 5 s after its expiry, which is 2 to 3 s from now.
   const token = genuinely({ exp: nowSeconds() - 2 });
   assert.equal((await send(`Bearer ${token}`)).status, 200);
   passTime(3100);

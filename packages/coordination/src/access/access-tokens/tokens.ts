@@ -36,12 +36,12 @@ export interface Tokens {
   verifyAdmission(statement: string): Promise<AdmissionClaims>;
 }
 
-/** A statement of identity that an identity provider admits a person, for whom no binding exists. */
+/** A statement from identity that an identity provider admits a person who has no binding yet. */
 export interface AdmissionClaims extends TokenClaims {
   readonly identityProvider: string;
   readonly accessRole: string;
   readonly displayName: string;
-  /** Only if the provider has verified it. */
+  /** Present only if the provider has verified the address. */
   readonly email: string | null;
 }
 
@@ -49,7 +49,7 @@ export interface AdmissionClaims extends TokenClaims {
 const tokenLengthMax = 12_288;
 const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 const tokenTypes: readonly string[] = ['at+jwt', 'jwt', 'application/at+jwt'];
-/** Neither kind is accepted as the other. */
+/** Neither kind is accepted in place of the other. */
 const admissionTypes: readonly string[] = ['admission+jwt'];
 
 /**
@@ -192,7 +192,7 @@ function claimsOf(payload: Record<string, unknown>, settings: Settings): TokenCl
   };
 }
 
-/** Identity states a time in text; others state seconds, as OpenID Connect does. */
+/** Identity states a time as text; others state it in seconds, as OpenID Connect does. */
 function instantIn(time: unknown): number | undefined {
   const ms =
     typeof time === 'string' ? Date.parse(time) : typeof time === 'number' ? time * 1000 : Number.NaN;

@@ -8,7 +8,9 @@ export const apiKeyCreated = defineEvent(
   z.strictObject({ principalId: Uuid, keyPrefix: z.string(), permissions: z.array(z.string()) }),
 );
 
-/** `breakGlass` and `issuedBy` are present if the command for revoking all emergency keys revoked it. */
+/**
+ * `breakGlass` and `issuedBy` are present if the command for revoking all emergency keys revoked the key.
+ */
 export const apiKeyRevoked = defineEvent(
   'api_key.revoked',
   'api_key',

@@ -33,7 +33,7 @@ export function findApiKey(tenantId: string, keyId: string) {
   return sql<ApiKeyRow>`select * from api_keys where id = ${keyId} and tenant_id = ${tenantId}`;
 }
 
-/** API keys of a principal that are accepted while it is active. */
+/** API keys that are accepted while their principal is active. */
 export function findLiveApiKeys(tenantId: string, principalId: string) {
   return sql<{ permissions: string[] }>`
     select permissions from api_keys

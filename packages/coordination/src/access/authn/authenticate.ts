@@ -110,7 +110,7 @@ export function createAuthenticator(
     async verifyAdmission(statement) {
       if (tokens === undefined) return refuse('identity_not_configured');
       const claims = await tokens.verifyAdmission(statement).catch(refuseToken);
-      // As for the access tokens of its sign-in: disabling the provider revokes it.
+      // The same claim as in the access tokens of the sign-in, so that disabling the provider revokes the statement.
       const asToken = { ...claims, clientId: `idp:${claims.identityProvider}` };
       if (revocations !== undefined && (await isRevoked(revocations, asToken)))
         return refuse('token_revoked');

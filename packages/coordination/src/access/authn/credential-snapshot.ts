@@ -42,8 +42,8 @@ export async function resolveSnapshot(
 }
 
 /**
- * The same, limited to the credential's current permissions: for work that continues for a long time. In mode `policy`,
- * `authorizeStandingCaller` adds the decision point's grants.
+ * Like `resolveSnapshot`, but limited to the credential's current permissions, for work that continues for a long time.
+ * In mode `policy`, `authorizeStandingCaller` adds the decision point's grants.
  */
 export async function resolveStandingSnapshot(
   context: Context,

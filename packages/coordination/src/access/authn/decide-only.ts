@@ -23,7 +23,7 @@ export function decidesOnly({ scopes }: TokenClaims): boolean {
   return scopes.has(decideScope);
 }
 
-/** Narrows a binding to the one decision. @throws Refusal `purpose_ref_required` */
+/** Narrows a binding's permissions to the one decision. @throws Refusal `purpose_ref_required` */
 export function rightsToDecide(
   { permissions: held }: EntryRow,
   { purposeRef, acr }: TokenClaims,

@@ -57,7 +57,7 @@ async function issue(principalId: string, permissions = ['principals.read']): Pr
   return body;
 }
 
-/** Created like a key of the operator's command; see `break-glass.test.ts` for the command itself. */
+/** Creates a key as the operator's command does; see `break-glass.test.ts` for the command itself. */
 async function emergencyKey(principalId: string, lifeSeconds: number | null): Promise<string> {
   const { key, prefix, hash } = newKey('emergency');
   await baton.pool.run(sql`

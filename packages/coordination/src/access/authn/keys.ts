@@ -31,7 +31,7 @@ export async function admitKey(
 
   const refreshSeconds = settings.CP_API_KEY_LAST_USED_REFRESH_SECONDS;
   const entry = await reads(() => db.row(findKey(prefix, refreshSeconds)));
-  // An unknown prefix takes as long as a wrong secret.
+  // The hashes are compared even if the prefix is unknown, so that it takes as long as a wrong secret.
   const matches = timingSafeEqual(Buffer.from(hashOfKey(key)), Buffer.from(entry?.key_hash ?? noHash));
   if (entry === undefined || !matches) throw new KeyRefused('key_unknown');
   if (entry.is_revoked) throw new KeyRefused('key_revoked');

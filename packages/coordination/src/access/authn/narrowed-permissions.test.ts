@@ -90,7 +90,7 @@ function call(
     const id = newId();
     return [id, '1', 'key@1'].find((text) => params[name]?.safeParse(text).success !== false) ?? id;
   });
-  // The required objects, and the task through which a caller with only `tasks.read` may see an artifact.
+  // Ids of the required objects, and of the task through which a caller with only `tasks.read` may see an artifact.
   const asked = Object.entries(query)
     .filter(([name, form]) => name === 'forTask' || !form.safeParse(undefined).success)
     .map(([name]): [string, string] => [name, newId()]);

@@ -14,7 +14,7 @@ export interface NewDelegation {
   expiresAt: string | null;
 }
 
-/** The time of the command by the database's clock. */
+/** When the command started, by the database's clock. */
 export function findNow() {
   return sql<{ now: string }>`select now()::timestamptz(3) as now`;
 }

@@ -32,7 +32,7 @@ const entriesMax = 10_000;
 const pauseMs = 1000;
 const warnedAgainMs = 60_000;
 const retryAfterSeconds = 5;
-/** Concurrent and queued queries. */
+/** The maximum numbers of concurrent and queued queries. */
 const questionBounds = { runningMax: 50, queuedMax: 1000 };
 
 type EntitlementSettings = Pick<
@@ -93,7 +93,7 @@ class RememberedEntitlement implements Entitlement {
     return decision.validUntilMs > Date.now() ? decision : undefined;
   }
 
-  /** Used while the license service is unavailable. */
+  /** The decision to use while the license service is unavailable. */
   #oldDecision({ decision, decidedAtMs }: Known): LicenceDecision | undefined {
     if (decision === undefined || performance.now() - decidedAtMs >= this.#degradedMs) return undefined;
     if (decision.validUntilMs <= Date.now()) return undefined;
@@ -133,7 +133,7 @@ class RememberedEntitlement implements Entitlement {
   }
 
   #failed(name: string, error: Error): LicenceDecision | undefined {
-    // The queue is full: a cached decision may be used, and the failure isn't recorded against the subject.
+    // If the queue is full, a cached decision may be used, and the failure isn't recorded against the subject.
     const isAway = !(error instanceof NoDecision) || error.isAway;
     this.#measures.failed.inc();
     this.#measures.available.set(0);

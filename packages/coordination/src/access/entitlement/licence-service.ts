@@ -34,7 +34,7 @@ export interface LicenceService {
   decide(question: LicenceQuestion): Promise<LicenceDecision>;
 }
 
-/** A decision has a few short fields. */
+/** More than enough: a decision has only a few short fields. */
 const answerBytesMax = 64 * 1024;
 
 const DecisionAnswer = z.object({

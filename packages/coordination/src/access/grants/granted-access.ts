@@ -27,7 +27,7 @@ export function hasOneAccess({ accessRole, permissions }: AccessChoice): boolean
   return (accessRole === undefined) !== (permissions === undefined);
 }
 
-/** What a binding gets. */
+/** The access that a binding gets. */
 export interface GrantedAccess {
   /** The key of the role that the binding names and follows. */
   readonly accessRole: string | null;
@@ -38,9 +38,9 @@ export interface GrantedAccess {
 type Kind = 'human' | 'agent' | 'service';
 
 /**
- * Resolves what a request grants to a principal of a kind. An own role stays locked against changes until the commit:
- * a change either comes first, or finds the binding of this command. Call it before locking a binding, because a
- * change of a role locks the role first, too.
+ * Resolves what a request grants to a principal of a kind. A role of the tenant stays locked against changes until the
+ * commit: a change either comes first, or finds the binding of this command. Call it before locking a binding, because
+ * a change to a role also locks the role first.
  * @throws Refusal `not_found` {accessRole}, `invalid_permissions`
  */
 export async function resolveAccess(
@@ -58,8 +58,8 @@ export async function resolveAccess(
 }
 
 /**
- * What a role allows a kind of principal: to agents and services no decisions. `admin` remains in the list, and a list
- * of which nothing else would be left stays as it is, so that `refuseForKind` rejects the role for them.
+ * What a role allows a kind of principal: agents and services get no decisions. `admin` remains in the list, and a list
+ * that would otherwise become empty stays as it is, so that `refuseForKind` rejects the role for them.
  */
 export function permissionsFor(kind: Kind, permissions: readonly Permission[]): readonly Permission[] {
   if (kind === 'human') return permissions;

@@ -8,7 +8,10 @@ export interface Preset {
   readonly permissions: readonly Permission[];
 }
 
-/** Everything about the work and the people. Configuration and deliveries to other systems are the operator's. */
+/**
+ * Everything about the work and the people. Configuration and deliveries to other systems are reserved for the
+ * operator.
+ */
 const seen: readonly Permission[] = [
   'agents.read',
   'approvals.read',
@@ -27,7 +30,7 @@ const seen: readonly Permission[] = [
   'workspaces.read',
 ];
 
-/** Work on tasks, from its creation to the request of a decision. */
+/** Work on tasks, from creating them to requesting a decision. */
 const work: readonly Permission[] = [
   'approvals.manage',
   'artifacts.write',
@@ -39,7 +42,7 @@ const work: readonly Permission[] = [
   'tasks.write',
 ];
 
-/** The work of a team. Without `org.manage`: who decides must not appoint the deciders. */
+/** The work of a team. Without `org.manage`, because a person who decides must not appoint the deciders. */
 const direction: readonly Permission[] = [
   'claims.manage',
   'goals.write',

@@ -3,7 +3,7 @@ import { fail } from '../errors.ts';
 import { findAdministrator, takeAdministratorsLock } from './role-bindings.sql.ts';
 
 /**
- * After a change that took `admin` from bindings: requires that somebody active still has it. Of two administrators who
+ * After a change that removed `admin` from bindings: requires that somebody active still has it. If two administrators
  * give up their rights at the same time, the second one waits here and is refused. Call it after all row locks.
  * @throws Refusal `last_administrator`
  */
@@ -12,7 +12,7 @@ export async function requireAdministrator({ db, tenantId }: Context): Promise<v
   if ((await db.row(findAdministrator(tenantId))) === undefined) fail('last_administrator');
 }
 
-/** Whether a change of permissions takes `admin` away. */
+/** Whether a change of permissions removes `admin`. */
 export function takesAdmin(before: readonly string[], after: readonly string[]): boolean {
   return before.includes('admin') && !after.includes('admin');
 }

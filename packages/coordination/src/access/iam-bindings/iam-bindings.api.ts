@@ -28,7 +28,7 @@ export const iamBindingsApi = [
     path: '/principals/{id}/iam-bindings',
     summary: 'Bind an identity to a principal.',
     description:
-      'It gets exactly one of an access role and permissions. If the tenant has already bound the identity, the ' +
+      'The binding gets exactly one of an access role and permissions. If the tenant has already bound the identity, the ' +
       'binding is moved to this principal: its permissions are replaced, and it is active again. 201 for a new binding, else 200.',
     permission: 'principals.write',
     params,

@@ -47,7 +47,7 @@ export function findBindings(tenantId: string, principalId: string) {
     order by created_at desc, id desc`;
 }
 
-/** Locks the live bindings of a principal in the order of their ids. */
+/** Locks the live bindings of a principal in order of their ids. */
 export function lockLiveBindings(tenantId: string, principalId: string) {
   return sql<IamBindingRow>`
     select * from iam_bindings
@@ -56,7 +56,7 @@ export function lockLiveBindings(tenantId: string, principalId: string) {
     for update`;
 }
 
-/** Changes the access of these bindings; returns those that had another one. */
+/** Changes the access of these bindings; returns those whose access was different. */
 export function updateAccessOfBindings(
   tenantId: string,
   ids: readonly string[],
@@ -69,7 +69,7 @@ export function updateAccessOfBindings(
     returning *`;
 }
 
-/** Revokes the live bindings; the rows are oldest first. A binding that is re-pointed meanwhile is skipped. */
+/** Revokes the live bindings; the rows are oldest first. A binding that is re-pointed in the meantime is skipped. */
 export function updateBindingsToRevoked(tenantId: string, principalId: string) {
   return sql<IamBindingRow>`
     with live as materialized (

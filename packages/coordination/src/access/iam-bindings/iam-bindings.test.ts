@@ -57,7 +57,7 @@ test('an identity is bound with 201, and bound again with 200: permissions are r
   assert.equal(first.status, 201);
   assert.deepEqual(first.body.permissions, ['principals.read', 'tasks.read']);
   assert.deepEqual([first.body.status, first.body.revokedAt, first.body.lastUsedAt], ['active', null, null]);
-  // The previous denial is not cached.
+  // The earlier denial is not cached, so the identity is admitted now.
   assert.equal(await enter(who), 200);
 
   const moved = { ...who, iamTenantId: newId() };

@@ -40,8 +40,8 @@ export interface BoundIdentity {
 type Grant = Identity & Pick<IamBinding, 'visibility'> & GrantedAccess & { principalId: string };
 
 /**
- * Binds an identity to a principal, or re-points the tenant's binding of it: permissions are replaced and the binding
- * is active again. See docs/reference/access.md#bindings.
+ * Binds an identity to a principal, or re-points the tenant's existing binding: permissions are replaced and the
+ * binding is active again. See docs/reference/access.md#bindings.
  * @throws Refusal `iam_issuer_untrusted`, `not_found`, 422 `principal_not_active`, `invalid_permissions`,
  * `permission_escalation`, `visibility_escalation`, `permissions_not_allowed_for_kind`, `visibility_requires_human`,
  * `agent_identity_conflict`, `iam_identity_bound_elsewhere`, `last_administrator`
@@ -67,15 +67,15 @@ export async function createIamBinding(
   if (known !== undefined) return { binding: await repoint(context, known, grant), isNew: false };
   const binding = await bindNewIdentity(context, grant);
   if (binding !== undefined) return { binding, isNew: true };
-  // The identity was bound meanwhile, in this tenant or in another one.
+  // The identity was bound in the meantime, in this tenant or in another one.
   const bound = await context.db.row(lockBindingOfIdentity(context.tenantId, identity));
   if (bound?.principal_id !== principalId) return fail('iam_identity_bound_elsewhere');
   return { binding: await repoint(context, bound, grant), isNew: false };
 }
 
 /**
- * Moving an identity from another principal requires `admin`, because the identity then acts as another principal; so does taking
- * `admin` from a live binding. The identity of a registry agent can't be moved.
+ * Moving an identity from another principal requires `admin`, because the identity then acts as another principal;
+ * removing `admin` from a live binding requires it, too. The identity of a registry agent can't be moved.
  */
 async function repoint(context: Context, known: IamBindingRow, grant: Grant): Promise<IamBinding> {
   const moves = known.principal_id !== grant.principalId;
@@ -119,7 +119,7 @@ export async function listIamBindings({ db, tenantId }: Context, principalId: st
 }
 
 /**
- * Revokes an identity's binding; revoking it again changes nothing. Only an administrator revokes one with `admin`.
+ * Revokes an identity's binding; revoking it again changes nothing. Only an administrator can revoke one with `admin`.
  * @throws Refusal `not_found`, `permission_escalation`
  */
 export async function revokeIamBinding(context: Context, bindingId: string): Promise<IamBinding> {
@@ -131,7 +131,7 @@ export async function revokeIamBinding(context: Context, bindingId: string): Pro
   return iamBindingOf(revoked);
 }
 
-/** The binding of an identity, in whatever tenant and status; undefined for one that was never bound. */
+/** The binding of an identity, in any tenant and status; undefined for an identity that was never bound. */
 export function findBindingOf(
   { db }: Pick<Context, 'db'>,
   identity: Pick<Identity, 'issuer' | 'iamPrincipalId'>,
@@ -166,7 +166,7 @@ export async function reopenIamBinding(
   if (row !== undefined) noteBindingUpdated(context, row);
 }
 
-/** Notes a change of a binding: its event, and that every process drops the identity from its cache. */
+/** Records a change to a binding: writes its event, and makes every process drop the identity from its cache. */
 export function noteBindingUpdated(context: Context, row: IamBindingRow): void {
   emit(context, iamBindingUpdated, { entityId: row.id }, boundIdentityOf(row));
   forgetIdentity(context, row);
@@ -194,7 +194,7 @@ export async function getBindingRows({ db, tenantId }: Context, principalId: str
   return db.rows(findBindings(tenantId, principalId));
 }
 
-/** After the commit every process drops the identity from its cache. */
+/** Makes every process drop the identity from its cache after the commit. */
 export function forgetIdentity(
   context: Context,
   { issuer, iam_principal_id: iamPrincipalId }: Pick<IamBindingRow, 'issuer' | 'iam_principal_id'>,

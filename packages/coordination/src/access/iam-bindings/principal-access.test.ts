@@ -16,7 +16,7 @@ import { until } from '../../testing/wait-until.ts';
 let baton: TestCoordination;
 let admin: Actor;
 before(async () => {
-  // Longer than the test: only the announcement ends what a process has cached.
+  // Longer than the test, so only the announcement removes what a process has cached.
   baton = await startCoordination({ CP_IAM_BINDING_CACHE_TTL_SECONDS: '3600' });
   admin = baton.admin;
 });
@@ -66,7 +66,7 @@ test('all live bindings get the role in one transaction, revoked ones keep their
   const written = await baton.pool.rows(sql`
     select payload ->> 'accessRole' as role from events where entity_id = ${second.id} and type = 'iam_binding.updated'`);
   assert.deepEqual(written, [{ role: 'viewer' }]);
-  // A repeat changes nothing.
+  // Repeating the call changes nothing.
   await setAccess(id, { accessRole: 'viewer' });
   const again = await baton.pool.rows(sql`
     select id from events where entity_id = ${second.id} and type = 'iam_binding.updated'`);
@@ -125,7 +125,7 @@ test('refusals come in the documented order', async () => {
   refused(await setAccess(unbound.id, { accessRole: 'viewer' }), 409, 'principal_not_bound', {
     principalId: unbound.id,
   });
-  // Nobody takes rights of somebody who has more.
+  // Nobody can remove rights from somebody who has more.
   refused(
     await setAccess(agent.principalId, { permissions: ['tasks.read'] }, writer),
     403,
@@ -213,7 +213,7 @@ test('the last administrator keeps admin, and may leave once another person has 
   assert.equal((await last.get('/principals')).status, 200);
   const second = await baton.actor({ kind: 'human', permissions: ['tasks.read'], tenantId: last.tenantId });
   assert.equal((await setAccess(second.principalId, { accessRole: 'administrator' }, last)).status, 200);
-  // A disabled binding can't sign in, so it doesn't count.
+  // A person with a disabled binding can't sign in, so the binding doesn't count.
   const set = (status: string) =>
     baton.pool.run(
       sql`update iam_bindings set status = ${status} where principal_id = ${second.principalId}`,

@@ -8,7 +8,9 @@ import { assertTookLess } from '@baton/testing/depth';
 import { newId } from '@baton/values/ids';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 
-/** Much shorter than the hour for which a process caches a binding or a denial. */
+/**
+ * Much shorter than the hour for which a process caches a binding or a denial, so the change must have been announced.
+ */
 const announcedWithinMs = 60_000;
 const main = join(import.meta.dirname, '../../app/main.ts');
 

@@ -1,7 +1,7 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { IamBindingRow } from './iam-binding.ts';
 
-/** Serializes changes that take `admin` from bindings of a tenant. */
+/** Serializes changes that remove `admin` from bindings of a tenant. */
 export function takeAdministratorsLock(tenantId: string) {
   return sql`select pg_advisory_xact_lock(hashtextextended(${`administrators/${tenantId}`}, 0))`;
 }
@@ -36,7 +36,9 @@ export interface PermissionsOfRole {
   others: readonly string[];
 }
 
-/** Changes the live bindings that name a role, locked in the order of their ids; returns those that had others. */
+/**
+ * Changes the live bindings that name a role, locked in order of their ids; returns those that had other permissions.
+ */
 export function updateBindingsOfRole(tenantId: string, { key, people, others }: PermissionsOfRole) {
   return sql<IamBindingRow>`
     with live as materialized (
@@ -53,7 +55,7 @@ export function updateBindingsOfRole(tenantId: string, { key, people, others }: 
     select * from changed order by created_at, id`;
 }
 
-/** Tenants with bindings that have not the permissions of the role that they name. */
+/** Tenants with bindings that don't have the permissions of the role that they name. */
 export function findTenantsBehind(roles: readonly PermissionsOfRole[], limit: number) {
   return sql<{ tenant_id: string }>`
     select distinct b.tenant_id

@@ -18,8 +18,8 @@ export function listUsesOfRole({ db, tenantId }: Context, key: string) {
 }
 
 /**
- * Gives the live bindings that name a role its permissions. The caller locks the role before.
- * @returns how many had others
+ * Gives the live bindings that name a role its permissions. The caller must lock the role first.
+ * @returns how many had other permissions
  */
 export async function applyRole(context: Context, role: PermissionsOfRole): Promise<number> {
   const changed = await context.db.rows(updateBindingsOfRole(context.tenantId, role));
@@ -28,7 +28,7 @@ export async function applyRole(context: Context, role: PermissionsOfRole): Prom
 }
 
 /**
- * The same, after a change that took `admin` from the role.
+ * Gives the bindings the role's permissions, after a change that removed `admin` from the role.
  * @throws Refusal `last_administrator`
  */
 export async function applyRoleWithoutAdmin(context: Context, role: PermissionsOfRole): Promise<number> {
@@ -42,7 +42,7 @@ export async function forgetRole({ db, tenantId }: Context, key: string): Promis
   await db.run(clearAccessRole(tenantId, key));
 }
 
-/** Tenants with bindings that have other permissions than the role that they name. */
+/** Tenants with bindings whose permissions differ from those of the role that they name. */
 export async function listTenantsBehind(
   db: Db,
   roles: readonly PermissionsOfRole[],

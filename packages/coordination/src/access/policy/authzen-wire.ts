@@ -24,7 +24,8 @@ const Evaluation = z.object({ decision: z.boolean(), context: Explained.nullish(
 const Evaluations = z.object({ evaluations: z.array(Evaluation).max(100) });
 const Result = z.object({ type: z.string().max(200), id: z.string().max(200) });
 const Found = z.object({
-  // Each result is parsed separately. The empty list in its place marks the presence of a list.
+  // Each result is parsed separately while it is read; the empty list that remains proves that the response contained
+  // one.
   results: z.array(z.unknown()).max(0),
   page: z.object({ next_token: z.string().max(4000).nullish() }).nullish(),
 });

@@ -82,7 +82,7 @@ export function isCheckedOn(permission: Permission, type: ResourceType): boolean
   return type === 'tenant' || askedOn[permission].includes(type);
 }
 
-/** Permissions with irreversible effects require a fresh decision instead of a cached one. */
+/** Permissions with irreversible effects, which require a fresh decision instead of a cached one. */
 const strong: readonly Permission[] = ['approvals.decide', 'principals.write'];
 
 export function consistencyOf(permission: string): 'default' | 'strong' {

@@ -180,8 +180,8 @@ for (const wire of ['baton', 'authzen'] as const)
         ]);
         assertTookLess(startedAt, 9000);
         policy.behave(undefined);
-        // A valid response may take more than 2 s on a busy machine: only the long proof queries this point again after
-        // a timeout.
+        // A valid response may take longer than the timeout of 2 s on a busy machine, so `npm test` uses another point
+        // with a longer timeout; only the long proof queries this one again.
         const again = what === silence && !isLongProof ? point({ CP_POLICY_TIMEOUT_SECONDS: '10' }) : asking;
         assert.equal((await again.decide([question()]))[0]?.allowed, true, 'and is not cached');
         assert.ok(!policy.requests.some(({ path }) => path === '/elsewhere'));
@@ -295,7 +295,7 @@ for (const name of ['cursor', 'next_cursor', 'nextCursor'])
 
 describe('a search of AuthZEN that does not page', () => {
   const asking = () => open({ CP_POLICY_WIRE: 'authzen', CP_POLICY_TIMEOUT_SECONDS: '30' });
-  /** As long as the results of decision points that return more fields than the ids. */
+  /** A result as long as those of decision points that return more fields than the ids. */
   const resultOf = (id: string) =>
     JSON.stringify({ type: 'task', id, attributes: { note: 'n'.repeat(150) } });
 

@@ -60,7 +60,7 @@ const tenantsKeptMax = 10_000;
 /** Concurrent lists per tenant and in total: each may have 100,000 ids, about 10 MiB. */
 const listsUnderWayMax = { tenant: 8, all: 24 };
 const listMsMax = 10_000;
-/** How long a decision point that can't list objects isn't queried for a list again. */
+/** How long a decision point that can't list objects is not queried for a list again. */
 const withoutListsMs = 60_000;
 
 interface Kept<Value> {

@@ -88,7 +88,7 @@ export interface ResponseFormat {
 export const tuplesMax = 50;
 /** The requested page size of a list. */
 export const objectsPerPart = 1000;
-/** A list with more objects is refused. */
+/** The maximum number of objects in a list; a longer one is refused. */
 export const objectsMax = 100_000;
 
 export const nameOf = ({ type, id }: Pick<Resource, 'type' | 'id'>): string => `${type}:${id}`;

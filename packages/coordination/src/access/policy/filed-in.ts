@@ -28,7 +28,8 @@ export async function requireMayFile(
       fail('permission_denied', { required });
     return;
   }
-  // The consequences of an earlier decision use the permissions at that time; only the new location is decided now.
+  // For the consequences of an earlier decision, the permissions at that time apply; only the new location is decided
+  // now.
   const { authorities, db } = context;
   if (authorities === undefined || caller.iamPrincipalId === null) return;
   for (const place of asked) {
@@ -38,9 +39,9 @@ export async function requireMayFile(
 }
 
 /**
- * The same for parts of a task: the permission is needed on the task. A request on the task's own path was already
- * authorized there; other callers, such as a declared comment, are authorized here.
- * @throws as `requireMayFile`
+ * Like `requireMayFile`, for parts of a task: the permission is needed on the task. A request on the task's own path
+ * was already authorized there; other callers, such as a declared comment, are authorized here.
+ * @throws like `requireMayFile`
  */
 export async function requireMayHangOn(
   context: Context,
@@ -54,9 +55,9 @@ export async function requireMayHangOn(
 }
 
 /**
- * The same for a move: the permission is needed on the old and the new workspace. An object without a workspace needs
- * only the permission on the new one. The endpoint authorizes the object itself.
- * @throws as `requireMayFile`
+ * Like `requireMayFile`, for a move: the permission is needed on the old and the new workspace. An object without a
+ * workspace needs only the permission on the new one. The endpoint authorizes the object itself.
+ * @throws like `requireMayFile`
  */
 export async function requireMayMove(
   context: Context,

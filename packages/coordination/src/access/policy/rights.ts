@@ -43,7 +43,7 @@ export class NeedsDecision extends NeedsAnswer {
 export interface Places {
   /** The objects of the request, the most specific first, each with its current relations. */
   ofRequest(db: Db): Promise<readonly Resource[]>;
-  /** Objects of one type, in any order, without missing ones. */
+  /** Objects of one type, in any order, without the missing ones. */
   ofType(db: Db, type: ResourceType, ids: readonly string[]): Promise<readonly Resource[]>;
   /** Maps the id of each object of a kind of this service to the result that `ofRequest` would return for it. */
   ofKind(db: Db, kind: string, ids: readonly string[]): Promise<ReadonlyMap<string, readonly Resource[]>>;
@@ -113,7 +113,8 @@ export class PolicyRights extends DecidedPermissions {
   readonly #subject: Subject;
   readonly #ceiling: ReadonlySet<string>;
   /**
-   * A Refusal marks a decision that failed: it is thrown when the permission is checked, in the order of the checks.
+   * A Refusal in place of an outcome means that the decision failed. It is thrown when the permission is checked, in
+   * the order of the checks.
    */
   #outcomes = new Map<Permission, Outcome | Refusal>();
   /** The granted ids per permission and type; `each` if the decision point can't list them. */

@@ -22,7 +22,7 @@ export class ObservedRights extends DecidedPermissions {
   readonly decidesPerObject = false;
   /** The decision per permission; there are at most as many entries as permissions. */
   readonly answers = new Map<Permission, boolean>();
-  /** Additional objects, such as the workspaces in which a command files an object. */
+  /** Decisions on additional objects, such as the workspaces in which a command files an object. */
   readonly placed = new Map<string, PlacedAnswer>();
 
   allows(wanted: Permission): boolean {
@@ -69,7 +69,7 @@ export interface Shadow {
 /** The maximum number of queued requests; any beyond that are counted, but not compared. */
 const waitingMax = 1000;
 const underWayMax = 8;
-/** Log lines about differences; all differences are counted, and the newest can be listed. */
+/** The maximum number of log lines about differences; all differences are counted, and the newest can be listed. */
 const linesPerMinuteMax = 60;
 
 export function openShadow({

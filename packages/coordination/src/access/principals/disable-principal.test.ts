@@ -132,7 +132,7 @@ test('a disabled principal and its key are rejected at once', async () => {
   const agent = await baton.actor();
   assert.equal((await agent.get('/principals')).status, 200);
   await disable(agent.principalId);
-  // Its binding is revoked, so the identity is unknown again.
+  // The principal's binding is revoked, so the identity is unknown again.
   refused(await agent.get('/principals'), 401, 'invalid_credentials');
   refused(await agent.post('/sessions', { clientName: 'late' }), 401, 'invalid_credentials');
 });

@@ -18,15 +18,15 @@ export const peopleApi = [
     query: {
       kind: QueryWord.optional(),
       q: NameSearch.optional().describe(
-        'Words, case-insensitive; each must be the beginning of a word in the display name or e-mail address. At most 200 characters and 10 words. Blank: all.',
+        'Words, case-insensitive; each must be a prefix of a word in the display name or e-mail address. At most 200 characters and 10 words. Blank: all.',
       ),
       accessRole: AccessRoleRef.optional().describe(
-        'The key of an access role that an identity of them has.',
+        'The key of an access role that one of their identities has.',
       ),
       iamPrincipalIds: queryUuids(identitiesMax)
         .optional()
         .describe(
-          'Ids of principals at identity, separated by commas, at most 100: those to whom one of these is or was bound.',
+          'Ids of principals in identity, separated by commas, at most 100: those to whom one of these is or was bound.',
         ),
     },
     paging: true,

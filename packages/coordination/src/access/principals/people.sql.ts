@@ -14,7 +14,7 @@ export type AccessRow = Pick<
   | 'last_used_at'
 >;
 
-/** The live bindings of principals, newest first, at most so many of each. */
+/** The live bindings of principals, newest first, up to a given number per principal. */
 export function findAccessOf(tenantId: string, principalIds: readonly string[], bindingsMax: number) {
   return sql<AccessRow>`
     select b.* from unnest(${principalIds}::uuid[]) as p (id)
@@ -25,7 +25,7 @@ export function findAccessOf(tenantId: string, principalIds: readonly string[], 
       order by created_at desc, id desc limit ${bindingsMax}) b`;
 }
 
-/** The ids at identity of revoked bindings, newest first, at most so many of each principal. */
+/** The ids in identity of revoked bindings, newest first, up to a given number per principal. */
 export function findFormerIdentities(
   tenantId: string,
   principalIds: readonly string[],

@@ -21,7 +21,7 @@ export interface PeopleFilter {
   kind?: string | undefined;
   q?: string | undefined;
   accessRole?: string | undefined;
-  /** Ids at identity, bound or formerly bound. */
+  /** Ids in identity, bound or formerly bound. */
   iamPrincipalIds?: readonly string[] | undefined;
 }
 

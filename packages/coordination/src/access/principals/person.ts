@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { Timestamp, Uuid } from '@baton/values/wire';
 import { principalKinds, principalStatuses } from './principal.ts';
 
-/** An identity by which somebody signs in: identity's side of the same person or agent. */
+/** An identity with which somebody signs in: the record in identity of the same person or agent. */
 const BoundIdentity = z
   .strictObject({
     bindingId: Uuid,

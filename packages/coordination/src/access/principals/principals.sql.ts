@@ -10,7 +10,7 @@ export type NewPrincipal = Pick<
   Principal,
   'id' | 'tenantId' | 'kind' | 'displayName' | 'status' | 'metadata'
 > & {
-  /** Its agent in the registry. */
+  /** The principal's agent in the registry. */
   agentId: string | null;
 };
 
@@ -57,7 +57,7 @@ export function findPrincipal(tenantId: string, principalId: string) {
   return sql<PrincipalRow>`select * from principals where id = ${principalId} and tenant_id = ${tenantId}`;
 }
 
-/** Those of these ids that belong to active people. */
+/** Returns those of the ids that belong to active people. */
 export function findActivePeople(tenantId: string, ids: readonly string[]) {
   return sql<{ id: string }>`
     select id from principals
@@ -68,7 +68,7 @@ export function findCorePrincipal(tenantId: string) {
   return sql<{ id: string }>`select core_principal_id as id from tenants where id = ${tenantId}`;
 }
 
-/** Those of these ids that don't belong to principals of the tenant. */
+/** Returns those of the ids that don't belong to principals of the tenant. */
 export function findUnknownPrincipals(tenantId: string, ids: readonly string[]) {
   return sql<{ id: string }>`
     select asked.id from unnest(${ids}::uuid[]) as asked (id)
@@ -128,7 +128,7 @@ export interface PrincipalFilter {
   search: string | undefined;
   /** The key of an access role that a live binding names. */
   accessRole?: string | undefined;
-  /** Ids at identity that a binding names, also a revoked one. */
+  /** Ids in identity that a binding names, including revoked bindings. */
   iamPrincipalIds?: readonly string[] | undefined;
 }
 

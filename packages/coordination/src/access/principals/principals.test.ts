@@ -72,7 +72,7 @@ test('metadata is validated like every free-form document', async () => {
 });
 
 test('GET /principals returns pages, newest first, optionally of one kind', async () => {
-  // The core's own principal always exists.
+  // The list also contains the core's own principal, which always exists.
   const made = (await baton.admin.get('/principals?kind=service')).body.items.map(
     ({ id }: { id: string }) => id,
   );
@@ -207,6 +207,7 @@ test('principals that change themselves at the same time do not deadlock', async
     fastestMs = Math.min(fastestMs, performance.now() - started);
     assert.equal(answers.filter(({ status }) => status === 200).length, 1);
   }
-  // A deadlock is only detected after a second. On a busy machine one of the rounds may take that long on its own.
+  // A deadlock is only detected after a second, so a faster round shows that there was none. On a busy machine some
+  // rounds take that long on their own.
   if (isLongProof) assert.ok(fastestMs < 900, `${fastestMs} ms`);
 });

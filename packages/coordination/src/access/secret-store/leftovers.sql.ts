@@ -49,7 +49,7 @@ export function upsertUnkept({ tenantId, folder, name }: SecretName) {
     on conflict (tenant_id, folder, name) do update set is_kept = false`;
 }
 
-/** Changes no row if the referring row was deleted meanwhile. */
+/** Changes no row if the referring row was deleted in the meantime. */
 export function deleteKeptLeftover({ tenantId, folder, name }: SecretName) {
   return sql`
     delete from secret_leftovers

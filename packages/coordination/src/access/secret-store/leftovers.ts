@@ -20,7 +20,10 @@ import type { SecretChange, SecretName } from './secret-store.ts';
  * values that no row refers to, even after a crash between the two.
  */
 
-/** Longer than a command may take from its `put` to its commit. */
+/**
+ * The time after which an unreferenced value may be deleted: longer than a command may take from its `put` to its
+ * commit.
+ */
 const intentSeconds = 600;
 
 /** The naming scheme for the secrets of one object: `<kind>-<id>` in a folder. */
@@ -60,7 +63,10 @@ export async function dropSecret({ db, secrets }: Context, secret: SecretName): 
   else if (secrets.kind === 'table') await secrets.apply(db, await secrets.delete(secret));
 }
 
-/** Longer than a request to the store may take, so that no other process uses the path meanwhile. */
+/**
+ * How long the path is reserved: longer than a request to the store may take, so that no other process uses the path in
+ * the meantime.
+ */
 const takenSeconds = 60;
 
 /**

@@ -5,7 +5,7 @@ import { fail } from '../errors.ts';
 import type { Settings } from '../settings.ts';
 import { pathOfSecret, SecretExists, type SecretName, type SecretStore } from './secret-store.ts';
 
-/** A value of 65,536 characters has at most six times as many bytes in JSON. */
+/** Enough for a value of 65,536 characters, which has at most six times as many bytes in JSON. */
 const answerBytesMax = 1_048_576;
 /** Concurrent requests in this process; each uses a socket. */
 const requestBounds = { runningMax: 64, queuedMax: 256, waitMsMax: 2000 };
@@ -79,7 +79,7 @@ export function createOutsideStore(settings: Settings): SecretStore {
   };
 }
 
-/** The store reports this condition only in the text of its message. */
+/** Whether the secret already exists: the store reports this only in the text of its message. */
 function isTaken(json: unknown): boolean {
   const refused = RefusedAnswer.safeParse(json);
   return refused.success && refused.data.errors.some((text) => text.includes('check-and-set'));

@@ -12,7 +12,7 @@ import type { SecretName } from './secret-store.ts';
  * it changes in the transaction.
  */
 
-/** Longer than a write may take between its request to the store and its commit. */
+/** How long a reservation lasts: longer than a write may take between its request to the store and its commit. */
 const useSeconds = 60;
 const waitMsMax = 5000;
 const pollMs = 50;

@@ -4,7 +4,7 @@ import { deleteSecret, findSecret, insertSecret, upsertSecret } from './sealed-s
 import { CannotOpen, type SealingKeys } from './sealing-keys.ts';
 import { pathOfSecret, SecretExists, type SecretName, type SecretStore } from './secret-store.ts';
 
-/** A table of encrypted values: they can only be read with the key file. */
+/** A store that encrypts values in a table: they can only be read with the key file. */
 export function createSealedStore(keys: SealingKeys): SecretStore {
   return {
     kind: 'table',

@@ -30,8 +30,8 @@ export function readSealingKeys(file: string): SealingKeys {
 }
 
 /**
- * Reads the keys of such a file.
- * @param setting the name of the file in errors
+ * Reads the keys in a key file.
+ * @param setting the setting that names the file, for errors
  * @throws Error with one sentence that quotes nothing from the file
  */
 export function readKeyFile(file: string, setting: string): Buffer[] {
@@ -90,7 +90,7 @@ export function sealingKeys(keys: readonly Buffer[]): SealingKeys {
   };
 }
 
-/** The first bytes of the SHA-256 of a random 256-bit key reveal nothing about it. */
+/** The id of a key: the first bytes of its SHA-256, which reveal nothing about a random 256-bit key. */
 function idOf(key: Buffer): string {
   return createHash('sha256').update(key).digest('hex').slice(0, 16);
 }

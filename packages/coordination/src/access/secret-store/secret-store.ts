@@ -9,7 +9,7 @@ export interface SecretName {
   readonly name: string;
 }
 
-/** A change that a command writes in its transaction by `apply`; its content is opaque. */
+/** A change that a command writes in its transaction with `apply`; its content is opaque. */
 export interface SecretChange {
   readonly secret: SecretName;
   /** `nothing`: an external store already has the change. */

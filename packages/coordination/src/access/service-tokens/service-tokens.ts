@@ -78,7 +78,7 @@ export function createServiceTokens(
       if (isLive && nowMs < (held as HeldToken).renewAtMs) return (held as HeldToken).text;
       const mayAsk = failed === undefined || nowMs >= failed.untilMs;
       if (isLive) {
-        // The old token is used until it expires.
+        // The old token can be used until it expires, so this call doesn't wait for the new one.
         if (mayAsk) ask().catch(() => undefined);
         return (held as HeldToken).text;
       }

@@ -88,7 +88,7 @@ export function createReaderAuthorizer(parts: PolicyParts) {
 }
 
 /**
- * The caller with the granted permissions. For the consequences of a token for one decision, its person's further
+ * The caller with the granted permissions. For the consequences of a token for one decision, the person's other
  * permissions apply.
  */
 function grantedCaller(caller: Caller, rights: PolicyRights): Caller {

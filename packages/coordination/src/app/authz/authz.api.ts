@@ -9,10 +9,10 @@ export const authzApi = [
     id: 'checkActions',
     method: 'POST',
     path: '/authz:check',
-    summary: 'Check which actions the caller may do.',
+    summary: 'Check which actions the caller may perform.',
     description:
       "Checks the caller's own rights; nothing is written. The results are in the order of the checks. Each contains the permission, who grants it and what narrows it.",
-    // Nothing changes, so no response is stored for a repeat.
+    // Nothing changes, so no response is stored for a repeated request.
     idempotency: 'ignored',
     transaction: 'none',
     body: z.strictObject({ checks: z.array(ActionCheck).min(1).max(100) }).meta({ id: 'ActionChecks' }),

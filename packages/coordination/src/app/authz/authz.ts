@@ -100,7 +100,7 @@ async function verdictOn(context: Context, check: ActionCheck): Promise<{ reason
     if (!(error instanceof Refusal) || error.code === 'policy_unavailable') throw error;
     const { code, details } = error;
     const reason = { code, message: errors[code as ErrorCode].when, details };
-    // Every caller may have the last one; the earlier ones apply only to the object's owner.
+    // The last permission is sufficient for every caller; the earlier ones apply only to the object's owner.
     const required = (details['required'] as readonly Permission[] | undefined) ?? [];
     const known = permissionsOf[check.resourceType];
     const permission = required.at(-1) ?? known.at(-1) ?? known[0];

@@ -21,7 +21,7 @@ resourcePolicy:
       condition:
         match:
           expr: request.principal.attr.tenantId == request.resource.attr.tenantId && (${isTheirs})`;
-/** AuthZEN's type of a subject is the role. */
+/** AuthZEN's subject type becomes the role in Cerbos. */
 const isPerson = `'human' in request.principal.roles`;
 const own = 'request.resource.attr.owner == request.principal.id';
 

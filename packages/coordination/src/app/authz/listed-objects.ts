@@ -29,7 +29,7 @@ function by(action: Permission, type: ResourceType, field: string, column?: stri
   };
 }
 
-/** Items filed in a workspace, or in the tenant itself, are authorized there. */
+/** An item is authorized on the workspace in which it is filed, or on the tenant itself. */
 function byPlace(action: Permission): Listed {
   return {
     action,

@@ -87,7 +87,7 @@ export function findPaths(tenantId: string, ids: readonly string[]) {
     select id, path from workspaces where id = any (${ids}::uuid[]) and tenant_id = ${tenantId}`;
 }
 
-/** The identities bound to principals; of several live bindings the first. */
+/** The identities bound to principals; if a principal has several live bindings, the first one. */
 export function findIdentities(tenantId: string, principalIds: readonly string[]) {
   return sql<{ principal_id: string; iam_principal_id: string }>`
     select distinct on (principal_id) principal_id, iam_principal_id from iam_bindings

@@ -34,7 +34,7 @@ interface Named {
   readonly key?: string;
 }
 
-/** The paths whose requests are about one object. */
+/** The paths whose requests are about one object, with its kind. */
 const kindAt: Readonly<Record<string, Kind>> = {
   '/tasks/{ref}': 'task',
   '/claims/{id}': 'claim',
@@ -64,7 +64,7 @@ const kindOfField: readonly (readonly [field: string, kind: Kind])[] = [
   ['rootId', 'workspace'],
 ];
 
-/** The relation of a person to an object. */
+/** The relation between a person and an object of each kind. */
 const relationOf: Partial<Record<Kind, string>> = {
   run: 'holder',
   approval: 'requested_by',
@@ -143,7 +143,7 @@ function isTaskRef(value: unknown): value is TaskRef {
   return typeof value === 'object' && value !== null && 'number' in value && 'id' in value;
 }
 
-/** An object that its person can't see is treated like a missing one. */
+/** Whether the caller sees the object: one that the caller can't see is treated like a missing one. */
 async function isInSight(
   db: Db,
   caller: Caller,

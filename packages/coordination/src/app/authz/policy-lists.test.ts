@@ -130,7 +130,7 @@ test('work is taken only from the tasks that the point lists', async () => {
 });
 
 test('every list whose objects are authorized one by one is declared', () => {
-  /** These show data that the whole tenant shares, or are authorized as a whole. */
+  /** These lists show data that the whole tenant shares, or are authorized as a whole. */
   const whole = ['listTools', 'listTaskTypeExecutors', 'listWorkspaceTypes', 'listEvents', 'listEventTypes'];
   const types = ['task', 'run', 'approval', 'artifact', 'workspace', 'project_profile'] as const;
   const unknown = endpoints.filter(

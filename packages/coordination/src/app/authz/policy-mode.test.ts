@@ -28,7 +28,7 @@ const followUp = {
   trigger: { kind: 'event', type: 'task.completed' },
   action: { kind: 'ensure_work', taskType: 'task', fields: { title: 'follow up' } },
 };
-/** The port no longer has a listener. */
+/** The decision point is unavailable: it responds with 503. */
 const away = () => policy.behave((_path, _body, res) => (res.writeHead(503).end(), 'answered'));
 
 test('the point decides, whatever permissions the binding has', async () => {
@@ -87,7 +87,7 @@ test('a task is sent by its id with its relations, even if the request uses its 
       { object: `workspace:${root.id}`, relation: 'parent', subject: `tenant:${baton.tenantId}` },
     ]);
   }
-  // A missing object is decided on the tenant: callers who may read everything learn that it is missing.
+  // A missing object is decided on the tenant, so callers who may read everything learn that it is missing.
   const tenantWide = ({ action, resource }: ReceivedQuestion) =>
     action === 'tasks.read' && resource === `tenant:${baton.tenantId}`;
   grant(tenantWide);
@@ -335,7 +335,7 @@ describe('if the point returns no decision', () => {
     await until(async () => (await baton.pool.row(busy))?.n === 0);
     for (let n = 0; n < 5; n += 1)
       await done(baton.request('POST', '/api/v1/tasks', { token: key, body: { title: 'quick' } }), 201);
-    // The long proof waits until all policy requests time out.
+    // Only the long proof waits until all policy requests time out.
     if (!isLongProof) {
       away();
       for (const res of held) res.destroy();
@@ -354,7 +354,7 @@ test('a decision is requested before the transaction, and again if the object ha
   for (const movesAway of [true, false]) {
     const task = await makeTask(baton, { workspaceId: allowed.id });
     let change: Promise<unknown> | undefined;
-    // The row moves before the decision point's response arrives.
+    // Moves the row before the decision point's response arrives.
     policy.behave((_path, body: { principalId: string }, res) => {
       if (body.principalId !== writer.iamPrincipalId || change !== undefined) return undefined;
       const to = movesAway ? forbidden.id : allowed.id;

@@ -37,7 +37,9 @@ const { grant, askedOf } = policyModeOfFile((mode) => {
 
 /** The reason why an operation needs no decision on a workspace beyond the one on the object of its path. */
 const filesNothing = {
-  /** It changes, or acts on, the object of its path or body: that object is authorized, with its workspace. */
+  /**
+   * The operation changes, or acts on, the object of its path or body: that object is authorized, with its workspace.
+   */
   itsObject: [
     ...[
       'completeTask',
@@ -86,7 +88,10 @@ const filesNothing = {
     ...['updateProject', 'transitionProject', 'archiveProject', 'restoreProject', 'createConfigRevision'],
     ...['activateConfigRevision'],
   ],
-  /** Its rows belong to the tenant or one of its principals, and the catalog declares its permission for the tenant. */
+  /**
+   * The operation's rows belong to the tenant or one of its principals, and the catalog declares its permission for the
+   * tenant.
+   */
   tenants: [
     ...['openSession', 'heartbeatSession', 'closeSession', 'uploadArtifactContent', 'createArtifactType'],
     ...['createTaskType', 'deprecateTaskType', 'migrateTasksOfType', 'registerKnowledgePack'],
@@ -138,7 +143,7 @@ const filesNothing = {
     ...['putNotificationPreferences', 'putSlackWebhook', 'putSlackChannel', 'unsubscribe'],
     'sendInvitationMail',
   ],
-  /** It writes nothing, or writes only about objects that it has read. */
+  /** The operation writes nothing, or writes only about objects that it has read. */
   reads: [
     ...['checkClaim', 'getContext', 'recallContext', 'replayContextPack', 'previewSnapshot', 'queryEntities'],
     ...['validateRule', 'dryRunRule', 'replayProcessDefinition', 'computeWithCalendar', 'planPackage'],
@@ -170,7 +175,7 @@ interface Filing {
   readonly of: string;
   /** Whether it moves an object out of another workspace. */
   readonly moves?: true;
-  /** It isn't filed in any workspace. */
+  /** Whether the object isn't filed in any workspace. */
   readonly inTenant?: true;
   /** Creates the objects that the request needs, while everything is granted. */
   prepare(places: Places, actor: Actor): Promise<Prepared>;
@@ -422,7 +427,8 @@ const files: readonly Filing[] = [
   ...(['of the request', 'of the document'] as const).map((named) => ({
     name: `with a rule, in a workspace ${named}`,
     of: 'applyPackage',
-    // The workspaces of the rules are known after reading them: the kind as a whole is authorized on the tenant first.
+    // The workspaces of the rules are known only after the rules are read, so the kind as a whole is authorized on the
+    // tenant first.
     also: named === 'of the document' ? ['packages.plan', 'rules.write tenant'] : ['packages.plan'],
     async prepare({ to }: Places) {
       const { key, ...spec } = ruleBody() as { key: string };

@@ -10,8 +10,8 @@ import { runWithDecisions } from './run-with-decisions.ts';
  */
 const idsMax = 5000;
 /**
- * The number of rows that one request may read to fill its page. After them the page is short, with a cursor to
- * continue.
+ * The number of reads that one request may make to fill its page. If that isn't enough, the page is short, with a
+ * cursor to continue.
  */
 const readsMax = 20;
 const readMsMax = 5000;
@@ -49,7 +49,7 @@ export async function readGrantedPage(
     let { items: found, nextCursor } = answer.body as PageBody;
     let seen = await granted(rights, listed, tenantId, found);
     if (seen.length > left) {
-      // Only the list creates cursors: read again up to the last row of the page.
+      // Only the list can create cursors, so the page is read again up to the last item that fits.
       const last = found.indexOf(seen[left - 1] as never);
       answer = await read({ ...part, limit: last + 1 });
       ({ items: found, nextCursor } = answer.body as PageBody);

@@ -2,7 +2,10 @@ import { NeedsAnswer } from '@baton/kernel/http/command';
 import { Refusal } from '@baton/kernel/http/refusal';
 import { NeedsDecision, type PolicyRights } from '../../access/policy/rights.ts';
 
-/** More than the number of permissions that one request needs plus the number of objects that are moved meanwhile. */
+/**
+ * A limit above the number of permissions that one request needs plus the number of objects that are moved in the
+ * meantime.
+ */
 const roundsOfRequestMax = 30;
 
 /**

@@ -103,7 +103,7 @@ test('an unavailable, slow or broken point is counted, and changes or delays no 
   policy.behave((_path, _body, res) => (held.push(res), 'answered'));
   const startedAt = performance.now();
   for (let n = 0; n < 5; n += 1) await done(reader.get(`/tasks/${task.id}`));
-  // It times out after 1 s: waiting for it five times would take 5 s.
+  // A comparison's query times out after 1 s: if the requests waited for it, five of them would take 5 s.
   assertTookLess(startedAt, 3000);
   if (!isLongProof) {
     policy.behave((_path, _body, res) => (res.destroy(), 'answered'));
@@ -144,7 +144,7 @@ test('claims and heartbeats are unaffected, and are compared too', async () => {
       ({ action, resource }) => `${action} ${resource}` === `tasks.claim task:${task.id}`,
     );
   await until(() => asked().length === 1);
-  // A question in progress isn't sent again.
+  // While a question is in progress it isn't sent again, so the request is repeated.
   await until(async () => {
     await done(actor.post(`/claims/${claim.id}:heartbeat`, {}));
     return asked().length > 1;

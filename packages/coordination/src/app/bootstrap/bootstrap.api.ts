@@ -12,7 +12,7 @@ export const bootstrapApi = [
     summary: 'Create the installation: its tenant, its administrator and a first key.',
     description: 'Works once, with the bootstrap secret. Concurrent requests create one tenant.',
     auth: 'bootstrap',
-    // There is no principal to which a key could belong; the operation succeeds only once anyway.
+    // There is no principal yet to which an idempotency key could belong; the operation succeeds only once anyway.
     idempotency: 'ignored',
     body: BootstrapRequest,
     returns: { 201: BootstrappedTenant },

@@ -11,7 +11,10 @@ import { findAdmin, findAnyTenant, findTenant, lockTenants } from './bootstrap.s
 import { foundTenant } from './found-tenant.ts';
 import { type BootstrappedTenant, type BootstrapRequest, tenantOf } from './tenant.ts';
 
-/** Without CP_LEGACY_API_KEYS_ENABLED the key isn't accepted anyway; it then expires after a day. */
+/**
+ * The lifetime of the administrator's key if CP_LEGACY_API_KEYS_ENABLED is off: the key isn't accepted then anyway.
+ * Otherwise it doesn't expire.
+ */
 const adminKeyLifeSeconds = 86_400;
 
 /**
@@ -45,8 +48,8 @@ export async function bootstrap(context: Context, request: BootstrapRequest): Pr
       ...(identity && { iamBindingId: bindingId, iamPrincipalId: identity.iamPrincipalId }),
     },
   );
-  // The role has all permissions by name, so that they also apply to a token with the scopes for reading and writing,
-  // which never has `admin`.
+  // The role has all permissions by name, so that they also apply to a token with only the read and write scopes, which
+  // never has `admin`.
   const access = await resolveAccess(inTenant, 'human', { accessRole: 'administrator' });
   const grant = { id: bindingId, principalId: adminPrincipalId, ...access, visibility: 'tenant' as const };
   const iamBinding = identity ? await bindNewIdentity(inTenant, { ...grant, ...identity }) : undefined;

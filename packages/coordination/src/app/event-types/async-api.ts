@@ -106,7 +106,7 @@ mode (\`application/cloudevents+json\`), signed by the Standard Webhooks scheme.
 event. After a status other than 2xx the delivery is retried with increasing delays.`,
 };
 
-/** The query of the handshake, like that of `GET /events`. */
+/** The handshake's query parameters, like those of `GET /events`. */
 function queryOf(forms: SchemaComponents): JsonSchema {
   const { types, workspaceId } = EventQuery;
   return {

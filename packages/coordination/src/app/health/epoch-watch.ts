@@ -34,7 +34,7 @@ export class EpochWatch {
     );
   }
 
-  /** For a day after a failover or a restore, and after a reader of another history has appeared. */
+  /** The current epoch, for a day after a failover or a restore, and once a reader of another history has appeared. */
   async detail(): Promise<JournalEpoch | undefined> {
     const last = await this.#db.row(findLastEpoch());
     const isTold = this.#cursorsRefused > 0 || (last?.is_recent === true && last.reason !== 'restart');
@@ -58,7 +58,7 @@ export function logEpoch(log: Logger, reason: string | undefined): void {
     );
 }
 
-/** Behind a pooler a command's statement begins the epoch; then this job logs it. */
+/** Behind a pooler, a command's statement begins a new epoch without logging it, so this job logs it. */
 export function watchEpoch({ pool, log }: { pool: Db; log: Logger }): Job {
   let known: number | undefined;
   let nextAtMs = 0;

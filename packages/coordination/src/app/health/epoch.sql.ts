@@ -1,7 +1,7 @@
 import { sql } from '@baton/kernel/database/sql';
 
 export interface LastEpochRow {
-  /** The number of epochs, without the first one. */
+  /** The number of epochs, not counting the first one. */
   epochs: number;
   began_at: string;
   reason: string;

@@ -13,11 +13,15 @@ import {
 /** The store's gauges are read at most once in this time, whatever the number of callers. */
 const countsAgeMsMin = 5000;
 /**
- * The pause after a reading grows with its duration, so that readings take at most one part in this number of the time.
+ * The pause after a reading is at least this many times the reading's duration, so that readings take little of the
+ * time.
  */
 const pausePerReading = 50;
 const countsAgeMsMax = 60_000;
-/** A scraper usually waits for 10 s and must get the counters even when the database is unresponsive. */
+/**
+ * How long a response waits for the gauges. A scraper usually waits for 10 s and must get the counters even when the
+ * database is unresponsive.
+ */
 const countsWaitMs = 3000;
 
 type Gauge = readonly [name: string, help: string, value: number, kind?: 'counter'];
@@ -39,7 +43,7 @@ export function createGauges(pool: Pool, log: Logger): Gauges {
     return reading;
   }
 
-  /** One reading at a time, however long the database takes; after a failure the next call reads again. */
+  /** Only one reading runs at a time, however long the database takes; after a failure the next call reads again. */
   async function read(): Promise<StoreRow | undefined> {
     const startedAtMs = performance.now();
     nextAtMs = Number.POSITIVE_INFINITY;
@@ -66,7 +70,7 @@ export function createGauges(pool: Pool, log: Logger): Gauges {
   };
 }
 
-/** Gauges of this process: add them up over all processes. */
+/** Gauges of this process: add them up across all processes. */
 function poolGauges(pool: Pool): Gauge[] {
   const { inUse, idle, waiting } = pool.usage();
   return [
@@ -100,7 +104,10 @@ function storeGauges(row: StoreRow): Gauge[] {
   ];
 }
 
-/** Stored in the database, because several processes deliver: the counters, too, are the same from every process. */
+/**
+ * The adapter's figures are stored in the database, because several processes deliver, so even its counters are the
+ * same from every process.
+ */
 function adapterGauges({ delivered, duplicates, failures, parked, lag }: AdapterCountsRow): Gauge[] {
   const name = (end: string) => `context_adapter_${end}`;
   return [

@@ -18,7 +18,7 @@ export interface LiveCountsRow {
   outbox_dead: number;
 }
 
-/** The maximum count: counting a whole backlog would slow down its delivery. */
+/** At most this many pending events are counted: counting a whole backlog would slow down its delivery. */
 export const outboxCountMax = 10_000;
 
 /**
@@ -79,7 +79,7 @@ export interface AdapterCountsRow {
 
 export const adapterLagMax = 1000;
 
-/** One index lookup per tenant without a backlog, and a bounded number of events for the others. */
+/** Costs one index lookup per tenant without a backlog, and reads a bounded number of events for the others. */
 export function findAdapterCounts() {
   return sql<AdapterCountsRow>`
     select coalesce(sum(delivered_total), 0)::bigint as delivered,

@@ -21,7 +21,10 @@ export interface Health {
 /** The text exposition format, the content type of `/metrics`. */
 export const expositionType = 'text/plain; version=0.0.4; charset=utf-8';
 
-/** A probe is repeated soon; it must not wait for an exhausted pool or an unresponsive database. */
+/**
+ * How long a readiness probe waits. It is repeated soon, and must not wait for an exhausted pool or an unresponsive
+ * database.
+ */
 const readinessWaitMs = 3000;
 
 const undefinedTable = '42P01';

@@ -10,8 +10,8 @@ export interface HolderRow {
 }
 
 /**
- * The oldest transaction of the cluster that can still write. The holder of the lock on its number is visible to every
- * role; its start is visible only to the same role and to members of pg_read_all_stats.
+ * The oldest transaction of the cluster that can still write. Every role can see who holds the lock on its number; only
+ * the same role and members of pg_read_all_stats can see when it started.
  */
 export function findHorizonHolder() {
   return sql<HolderRow>`

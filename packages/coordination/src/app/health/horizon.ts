@@ -6,7 +6,7 @@ import type { HorizonHolder } from './readiness.ts';
 
 /** The database is queried at most once in this time, whatever the number of callers. */
 const answerAgeMsMax = 1000;
-/** Commands of ordinary duration are not reported. */
+/** Transactions are reported from this age on, so that commands of ordinary duration aren't. */
 const shownSecondsMin = 1;
 const warnedSecondsMin = 5;
 const warnedAgainMs = 60_000;
@@ -26,7 +26,7 @@ export class HorizonWatch {
     this.#log = log;
   }
 
-  /** Undefined unless a transaction has delayed readers for 1 s, or if that can't be determined. */
+  /** Undefined if no transaction has delayed readers for 1 s, or if that can't be determined. */
   holder(): Promise<HorizonHolder | undefined> {
     const now = performance.now();
     if (this.#answer === undefined || now - this.#answer.askedAtMs > answerAgeMsMax) {

@@ -43,7 +43,7 @@ async function metricsAt(url: string, headers: Record<string, string> = {}): Pro
   );
 }
 
-/** The increments of the first process's counters and gauges after some work. */
+/** How some work changes the first process's counters and gauges. */
 async function moved(work: () => Promise<unknown>): Promise<(name: string) => number> {
   const earlier = await metricsAt(baton.url);
   await work();
@@ -69,7 +69,7 @@ test('http_requests_total counts every response by method and status, including 
   });
   const requests = (method: string, status: number) =>
     by(`http_requests_total{method="${method}",status="${status}"}`);
-  // The reading itself is counted with its response, so the second reading includes the first.
+  // A reading is counted with its response, so the second reading includes the first.
   assert.equal(requests('GET', 200), 2);
   assert.equal(requests('GET', 404), 2);
   assert.equal(requests('DELETE', 405), 1);
@@ -191,7 +191,7 @@ test('the gauges of the store are read once in 5 s, whatever the number of scrap
   const before = await sessions();
   await openSession(await baton.actor());
   const soon = await sessions();
-  // A machine that takes 5 s for this would show no difference.
+  // If the machine took 5 s to get here, the gauges have been read again and may differ.
   if (performance.now() - startedAt < 5000) assert.equal(soon, before);
   await until(async () => (await sessions()) === before + 1, 'the next reading');
   assert.ok(performance.now() - startedAt >= 5000);

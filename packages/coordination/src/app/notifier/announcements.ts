@@ -6,15 +6,16 @@ export interface Message {
   readonly body: string;
 }
 
-/** Replaces the list of tenants if everything may have changed. */
+/** Sent in place of the list of tenants if everything may have changed. */
 export const everything = '*';
 
-/** A payload has fewer than 8000 bytes. */
+/** Keeps a payload below PostgreSQL's limit of 8000 bytes. */
 const tenantsMax = 150;
 const bindingsMax = 100;
 
 /**
- * Pending announcements. A tenant is listed once; if they exceed a payload, one message for everything replaces them.
+ * Pending announcements. A tenant is listed once; if they no longer fit into a payload, one message that announces
+ * everything replaces them.
  */
 export class Announcements {
   readonly #tenantIds = new Set<string>();

@@ -6,7 +6,7 @@ import { answerAlive, listenToChannels, notify, openChannel } from './notifier.s
 export interface ConnectionOptions {
   readonly pool: Pick<Pool, 'connect'>;
   readonly log: Logger;
-  /** Called with notifications of other connections and our own; absent in a process that only sends. */
+  /** Called with the notifications of all connections, including our own; absent in a process that only sends. */
   readonly received?: ((message: Message) => void) | undefined;
   /** Called when the connection is open, for the first time or again; earlier notifications may have been missed. */
   opened(): void;
@@ -17,25 +17,25 @@ type Client = Awaited<ReturnType<Pool['connect']>>;
 type State =
   | { readonly name: 'connecting' }
   | { readonly name: 'open'; readonly client: Client }
-  /** The timer of the next attempt, after a loss or a failed attempt. */
+  /** The timer for the next attempt, after a loss or a failed attempt. */
   | { readonly name: 'waiting'; readonly timer: NodeJS.Timeout }
   | { readonly name: 'closed' };
 
 const reconnectMsMin = 100;
 /** With the timeout of 3 s per attempt, streams are notified again within 5 s after the database recovers. */
 const reconnectMsMax = 1000;
-/** If the network drops a connection silently, only a query without a response detects it. */
+/** How often the connection is probed: if the network drops it silently, only a query without a response shows that. */
 const aliveEveryMs = 2000;
 const aliveAnswerMsMax = 2000;
 
 /** One connection for LISTEN and NOTIFY. It is opened at once, and again with a growing pause whenever it is lost. */
 export class NotificationConnection {
   readonly #options: ConnectionOptions;
-  /** The end of the first attempt to connect, successful or not. */
+  /** Resolves after the first attempt to connect, successful or not. */
   readonly attempted: Promise<void>;
   readonly #aliveTimer: NodeJS.Timeout;
   #state: State = { name: 'connecting' };
-  /** The time at which the connection was last open. */
+  /** The number of failed attempts since the connection was last open. */
   #failures = 0;
 
   constructor(options: ConnectionOptions) {

@@ -5,7 +5,10 @@ export const journalChannel = 'baton_journal';
 /** The channel for changes to an identity's binding or principal. */
 export const bindingChannel = 'baton_bindings';
 
-/** A poll compensates for a notification lost in a crash, so its transaction need not be flushed to disk. */
+/**
+ * A poll compensates for a notification that is lost in a crash, so the transaction that sends it need not be flushed
+ * to disk.
+ */
 export const openChannel = 'set synchronous_commit = off';
 export const listenToChannels = `listen ${journalChannel}; listen ${bindingChannel}`;
 export const answerAlive = 'select 1';

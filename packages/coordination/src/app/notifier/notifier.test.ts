@@ -18,7 +18,7 @@ const log = createLog({ name: 'test', level: 'silent' });
 const sleep = (ms: number) => new Promise((done) => setTimeout(done, ms));
 
 before(async () => {
-  // Longer than any test waits: a received event was announced.
+  // Longer than any test waits, so an event that is received must have been announced.
   baton = await startCoordination({ CP_WS_POLL_INTERVAL_SECONDS: '600' });
   pool = createPool({
     url: baton.databaseUrl,

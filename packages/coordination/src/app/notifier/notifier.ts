@@ -5,7 +5,7 @@ import { Announcements, everything, type Message } from './announcements.ts';
 import { NotificationConnection } from './notification-connection.ts';
 import { bindingChannel, journalChannel } from './notifier.sql.ts';
 
-/** Callbacks for announcements of other processes. */
+/** Callbacks for announcements from other processes. */
 export interface Listener {
   journalGrew(tenantId: string): void;
   bindingChanged(issuer: string, iamPrincipalId: string): void;
@@ -35,7 +35,7 @@ export class Notifier {
   readonly #announcements = new Announcements();
   /** Set from the scheduling of a round until it is sent. */
   #round: NodeJS.Timeout | undefined;
-  /** Measured by `performance.now()`. */
+  /** The time of the last round, measured by `performance.now()`. */
   #sentAtMs = Number.NEGATIVE_INFINITY;
   #isClosed = false;
 
@@ -69,7 +69,7 @@ export class Notifier {
   }
 
   #opened(): void {
-    // Announcements of others before the connection was open are lost.
+    // Announcements that other processes made before the connection was open are lost, so everything may have changed.
     this.#listener?.missed();
     this.#schedule();
   }

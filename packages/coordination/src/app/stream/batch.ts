@@ -13,7 +13,10 @@ export type TypePrefixes = readonly string[] | undefined;
 
 /** One write per event cost three times as much as one write per 64 KiB. */
 export const partBytesMax = 64 * 1024;
-/** Joined copies are shared by all streams with the same filter. Streams with rarer filters write single frames. */
+/**
+ * The number of filters whose joined copies are shared by all their streams. Streams with rarer filters write single
+ * frames.
+ */
 const filtersMax = 16;
 
 /** The next events of a tenant, in order, for all streams that follow. */

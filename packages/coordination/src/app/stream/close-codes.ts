@@ -5,7 +5,7 @@ import { type ErrorCode, errors } from '../errors.ts';
 /** The reason for a stream's end, as sent to its client. See docs/reference/journal.md#streams. */
 export interface StreamEnd {
   readonly code: number;
-  /** The code of the refusal, for humans. */
+  /** The code of the refusal, for people to read. */
   readonly reason: string;
 }
 

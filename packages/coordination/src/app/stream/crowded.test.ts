@@ -46,7 +46,7 @@ test('a tenant with many streams that read slowly through its history delays no 
     const began = performance.now();
     const one = openStream(served.url, { token: baton.otherAdmin.token });
     await Promise.race([one.received(1), one.ended.then((end) => assert.fail(JSON.stringify(end)))]);
-    // All 150 earlier reads would take 150 * 150 ms / 4 = 5.6 s.
+    // After all 150 earlier reads, it would take 150 * 150 ms / 4 = 5.6 s.
     assertTookLess(began, 2500);
     await one.close();
   } finally {
@@ -111,7 +111,7 @@ test('queued history counts against the limit until its client has read it', asy
   );
   await sleep(100);
   const share = pageReaders.queuedBytesMax(queuedBytesMax);
-  // 256 MiB for all of them.
+  // 256 MiB for all streams together.
   assert.equal(share, (256 * 1024 * 1024) / 400);
 });
 

@@ -62,8 +62,8 @@ test('after a cursor a stream sends later events, and new ones at once', async (
     fastestMs = Math.min(fastestMs, performance.now() - startedAt);
     assert.equal((event as unknown as { entityId: string }).entityId, taskId);
   }
-  // A busy machine can delay many of the events. `notifier.test.ts` polls every 600 s, so there only a notification
-  // delivers events.
+  // A busy machine can delay many of the events, so only the long proof checks the time. `notifier.test.ts` polls every
+  // 600 s, so there only a notification delivers events.
   if (isLongProof) assert.ok(fastestMs < 900, 'not by the poll');
   await client.close();
 });
@@ -259,7 +259,7 @@ test('a browser sends its token as a second sub-protocol, and the response selec
 test('a token that expires while the stream is open closes it with 4401', async () => {
   const shortLived = await baton.issuer.sign(
     { sub: reader.iamPrincipalId, tenant_id: reader.tenantId, scope: ['control-plane:read'] },
-    // expired but within the leeway of 5 s, so that the test is short
+    // expired, but within the leeway of 5 s, so that the test is short
     { lifeSeconds: -3 },
   );
   const client = openStream(baton.url, { token: shortLived, query: `?after=${await endCursor()}` });

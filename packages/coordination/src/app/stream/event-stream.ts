@@ -34,18 +34,18 @@ export interface EventStreamOptions {
   readonly pingEveryMs?: number;
 }
 
-/** Frames from clients are ignored; a larger frame ends the stream. */
+/** Frames from clients are ignored; one that is larger than this ends the stream. */
 const clientFrameBytesMax = 4096;
 const pingEveryMsDefault = 15_000;
 /** The time in which a client must confirm the close of its stream, or of a refused one. */
 const closingMsMax = 2000;
-/** Refused streams whose clients haven't closed yet; beyond this number, handshakes are rejected. */
+/** The maximum number of refused streams whose clients haven't closed yet; beyond it, handshakes are rejected. */
 const refusedMax = 1000;
 
 const serverOptions: ServerOptions & { closeTimeout: number } = {
   noServer: true,
   clientTracking: false,
-  // Our own response to a ping is bounded, see Outlet.
+  // `Outlet` responds to pings instead, because it bounds the queued pongs.
   autoPong: false,
   perMessageDeflate: false,
   closeTimeout: closingMsMax,
@@ -161,7 +161,7 @@ export class EventStream {
       this.#registry.delete(subscriber);
       this.#tails.leave(tenantId);
     });
-    // A change that was announced during the authorization did not reach this stream.
+    // A change of rights that was announced during the authorization did not reach this stream, so it is checked again.
     if (this.#changes !== changesBefore) this.#rechecks.now(streams);
     await subscriber.run();
   }
@@ -193,13 +193,13 @@ export class EventStream {
       requireEventsRead(await this.#authorize(caller, workspaceId));
   }
 
-  /** Ends streams whose workspace is no longer visible to their person. */
+  /** Ends streams whose workspace their principal no longer sees. */
   async #requireWorkspaces(caller: Caller, subscribers: Iterable<Subscriber>): Promise<void> {
     const { db } = this.#options;
     for (const subscriber of subscribers) {
       const { workspaceId } = subscriber;
       if (workspaceId === undefined) continue;
-      // A new object, because the visibility is cached by object.
+      // A new context object, because the visibility is cached by object.
       const asking = { db, tenantId: caller.tenantId, caller };
       await requireEventWorkspace(asking, workspaceId).catch((error: unknown) => subscriber.fail(error));
     }

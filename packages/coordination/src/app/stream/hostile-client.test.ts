@@ -25,7 +25,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-/** The streams to close when a test ends, whatever its result. */
+/** Closes the streams when a test ends, whatever its result. */
 async function serving(options: ServeOptions, work: (served: ServedStreams) => Promise<void>): Promise<void> {
   const served = await serveStreams(baton, options);
   try {
@@ -54,7 +54,7 @@ test('pongs for a client that sends pings and reads nothing do not fill the memo
     client.ws.on('pong', () => (pongs += 1));
     client.ws.ping('x');
     await until(() => pongs === 1);
-    // Writes are discarded, as for a client whose window is closed.
+    // Holds back all writes, as for a client whose window is closed.
     socket.cork();
     for (let n = 0; n < 20_000; n += 1) client.ws.ping(Buffer.alloc(125));
     const quiet = takenFrom(socket);
@@ -87,7 +87,7 @@ test('frames of a client that sends without end are read at a limited rate, and 
     const framesPerSecond = (takenFrom(socket) - before) / frame.length / seconds;
     sending = false;
     await flood;
-    // 100 frames, and the bytes that one read of the socket contained beyond them.
+    // 100 frames are allowed, plus those that one read of the socket contained beyond them.
     assert.ok(framesPerSecond < 400, `${framesPerSecond.toFixed(0)} frames a second were read`);
     client.ws.terminate();
   });
@@ -97,7 +97,8 @@ test('a client behind a proxy that reads everything but never responds to a ping
   await serving({ pingEveryMs: 300 }, async (served) => {
     const client = await openAtEnd(served);
     const socket = served.sockets.at(-1) as Socket;
-    // Its machine is down; the proxy in between continues to read and keeps the connection open.
+    // Simulates a client whose machine is down, while a proxy in between continues to read and keeps the connection
+    // open.
     (
       client.ws as unknown as { _receiver: { removeAllListeners(name: string): void } }
     )._receiver.removeAllListeners('ping');
@@ -144,7 +145,7 @@ test('a right that is lost while a stream is being opened ends it at once, not a
       judged += 1;
       if (judged > 1) return fail('invalid_credentials');
       const caller = await real.enter(credential);
-      // Announced after the authorization and before the stream is registered.
+      // A change that is announced after the authorization and before the stream is registered.
       stream().checkAgain(reader.iamPrincipalId);
       return caller;
     },
@@ -152,7 +153,7 @@ test('a right that is lost while a stream is being opened ends it at once, not a
   await serving({ judge }, async ({ url }) => {
     const began = performance.now();
     assert.equal((await openStream(url, { token: reader.token }).ended).code, 4401);
-    // The next poll takes place after 600 s.
+    // The next poll takes place after 600 s, so it can't have ended the stream.
     assertTookLess(began, 20_000);
   });
 });

@@ -11,7 +11,7 @@ const messagesMax = 600;
 export class KeptMessages {
   #messages: StreamMessage[] = [];
   #bytes = 0;
-  /** It has all events from here to `through`. */
+  /** All events from this position to `through` are kept. */
   #from: JournalPosition;
   #through: JournalPosition;
 

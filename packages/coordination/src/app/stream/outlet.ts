@@ -3,14 +3,14 @@ import type { WebSocket } from 'ws';
 import type { StreamEnd } from './close-codes.ts';
 
 /**
- * The number of bytes that a client may send per second: it has no reason to send any, and the rest remains in its own
+ * The number of frames that a client may send per second: it has no reason to send any, and the rest remains in its own
  * buffers.
  */
 const clientFramesPerSecondMax = 100;
-/** Without a limit, a client that sends pings and reads nothing would fill the memory with pongs. */
+/** Bounds the queued pongs: otherwise a client that sends pings and reads nothing would fill the memory with them. */
 const pongQueuedBytesMax = 16 * 1024;
 const silentPingsMax = 2;
-/** A client that sends but doesn't read its queue occupies memory needlessly. */
+/** After this many pings, a client that sends but doesn't read its queue occupies memory needlessly. */
 const unreadPingsMax = 4;
 
 /**
@@ -111,8 +111,8 @@ function endWhenSilent(ws: WebSocket, socket: Duplex, pingEveryMs: number): void
   const pings = setInterval(() => {
     const queuedBytes = socket.writableLength;
     const readBytes = ((socket as { bytesWritten?: number }).bytesWritten ?? 0) - queuedBytes;
-    // A slow client's pong follows its whole queue, so reading counts as a response too. With an empty queue it may
-    // have read no more than our own pings.
+    // A slow client responds to a ping only after it has read its whole queue, so reading counts as a response too. If
+    // the queue was empty, the client may have read no more than our own pings.
     const hasRead = readBytes > before.readBytes;
     if (before.queuedBytes > 0 && hasRead) answered();
     unreadPings = before.queuedBytes > 0 && !hasRead ? unreadPings + 1 : 0;

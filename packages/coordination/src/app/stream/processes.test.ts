@@ -25,7 +25,7 @@ const processes: ServiceProcess[] = [];
 before(async () => {
   baton = await startCoordination();
   reader = await baton.actor({ permissions: ['events.read'] });
-  // Longer than any test waits: a received event was announced.
+  // Longer than any test waits, so an event that is received must have been announced.
   const env = { ...baton.env, CP_WS_POLL_INTERVAL_SECONDS: '600' };
   processes.push(
     ...(await Promise.all([
@@ -99,7 +99,8 @@ test('a process whose connection for notifications is killed, and cannot be open
   const stream = await openAtEnd(service.url);
   await makeTask(apiAt(0));
   await stream.received(1);
-  // Its poll may have delivered the first event before the connection for notifications was open.
+  // The stream's poll may have delivered the first event before the connection for notifications was open, so wait for
+  // that.
   await until(
     async () => (await listeners()) === 4,
     'the connections of this service, of the first process and of both others',

@@ -13,7 +13,7 @@ const tickMs = 25;
  * Each check may read a binding: more at once would only wait for connections, or be refused when the queue is full.
  */
 const underWayMax = 250;
-/** Finish a little early, so that a busy moment doesn't delay a check. */
+/** Rounds finish a little early, so that a busy moment doesn't delay a check. */
 const roundShare = 0.8;
 
 /**
@@ -35,13 +35,13 @@ export class Rechecks {
     this.#timer = setInterval(() => this.#tick(), tickMs).unref();
   }
 
-  /** Checks all of them soon. */
+  /** Checks all credentials soon. */
   all(): void {
     this.#urgent = this.#options.registry.credentialCount;
     this.#tick();
   }
 
-  /** Checks one of them now. */
+  /** Checks one credential now. */
   now(streams: CredentialStreams): void {
     this.#underWay += 1;
     void this.#options.check(streams).finally(() => {

@@ -40,7 +40,7 @@ test('a client that resumes by its cursor gets each event once and in order, eve
   const expected: string[] = [];
   for (let round = 0; round < 3; round += 1) {
     expected.push(...(await write(250)));
-    // One event of this round: the client is connected to the process that ends next.
+    // One event of this round proves that the client is connected to the process that ends next.
     await until(() => ids.length > expected.length - 250);
     const next = await baton.another();
     await service.close();

@@ -34,7 +34,7 @@ interface Tenant {
   readonly tenantId: string;
   readonly writer: Actor;
   readonly readers: readonly Actor[];
-  /** The position from which its sockets begin. */
+  /** The position from which the tenant's sockets begin. */
   readonly after: string;
 }
 

@@ -57,7 +57,7 @@ export class StreamRegistry {
   }
 }
 
-/** A credential may be assigned to another principal while its streams are open. */
+/** Includes the principal, because a credential may be assigned to another principal while its streams are open. */
 function nameOf({ credential, caller }: Subscriber): string {
   return `${caller.principalId} ${credential}`;
 }

@@ -41,7 +41,7 @@ export class Subscriber implements Follower {
   readonly #options: SubscriberOptions;
   #cursor: JournalCursor | undefined;
   #isFollowing = false;
-  /** Whether it shows only a part of the tree of workspaces. */
+  /** Whether the stream shows only a part of the tree of workspaces. */
   #isNarrow = false;
 
   constructor(options: SubscriberOptions) {
@@ -78,7 +78,9 @@ export class Subscriber implements Follower {
     this.end(end);
   }
 
-  /** Reads which part of the tree its principal sees now; after a change, events are read from the store again. */
+  /**
+   * Sets which part of the tree the stream's principal sees now; after a change, events are read from the store again.
+   */
   see(viewerId: string | null): void {
     const isNarrow = this.#options.workspaceId !== undefined || viewerId !== null;
     if (isNarrow === this.#isNarrow) return;
@@ -89,14 +91,17 @@ export class Subscriber implements Follower {
   deliver(batch: Batch): void {
     const { messages, through } = batch;
     if (messages.length > 0) {
-      // Only the store knows the tree of workspaces, so new events are read from it.
+      // Only the store knows the tree of workspaces, so a narrowed stream reads new events from it.
       if (this.#isNarrow && !this.#hasPassed(messages.at(-1) as StreamMessage)) return this.#fallBehind();
       if (!this.#sendAll(this.#partsOf(batch), queuedBytesMax)) return this.#fallBehind();
     }
     if (!this.#hasPassed(through)) this.#cursor = through;
   }
 
-  /** Joined parts are for streams that need the whole batch: a later stream gets the rest of it in its own copy. */
+  /**
+   * Joined parts are for streams that need the whole batch; a stream that has already sent a part of it gets the rest
+   * in its own copy.
+   */
   #partsOf(batch: Batch): readonly Part[] {
     const { messages } = batch;
     const { typePrefixes } = this.#options;
@@ -123,8 +128,8 @@ export class Subscriber implements Follower {
       }
       limit = batchMax;
       this.#cursor = page.end;
-      // The queued part of a page is this client's own copy: it counts against the limit of the page readers until it
-      // is sent.
+      // The queued part of a page is this client's own copy, which counts against the limit of the page readers until
+      // it is sent; until then, the stream remains a page reader.
       if (page.hasMore || outlet.queuedBytes > queuedBytesMin) continue;
       if (this.#follow(page.end)) return;
     }

@@ -12,8 +12,8 @@ interface Used {
 const keptBytesTotal = 128 * 1024 * 1024;
 const keptBytesMax = 4 * 1024 * 1024;
 /**
- * The pause between two reads of a busy tenant. Under other load the median delay was 5 ms, and 16 ms with a pause of
- * 10; with many busy tenants a process does at most 1,000 of these reads per second.
+ * The pause between two reads of a busy tenant. On a machine busy with other work, the median delay was 5 ms, and 16 ms
+ * with a pause of 10; with many busy tenants a process does at most 1,000 of these reads per second.
  */
 const readPauseMs = 5;
 const readPauseMsMax = 200;

@@ -12,7 +12,7 @@ import { messageOf } from './message.ts';
 export interface Follower {
   /** Gets all events up to the end of the batch, in order; it may already have some of them. */
   deliver(batch: Batch): void;
-  /** The journal can no longer be read from its position. */
+  /** Called if the journal can no longer be read from the follower's position. */
   fail(error: unknown): void;
 }
 
@@ -22,7 +22,7 @@ export interface TailOptions {
   readonly log: Logger;
   /** The interval of polls without a notification. */
   readonly pollMs: number;
-  /** Returns the maximum number of bytes that it may keep in memory at the moment. */
+  /** Returns the maximum number of bytes that this reader may keep in memory at the moment. */
   keptBytesMax(): number;
   /** Notifications within this time share one read. */
   readPauseMs(): number;
@@ -32,9 +32,12 @@ export const batchMax = 200;
 const heldBackPauseMsMin = 5;
 const heldBackPauseMsMax = 200;
 const failedPauseMs = 1000;
-/** Writing to 10,000 sockets takes 100 ms, so the process serves requests in between. */
+/**
+ * How long one turn of writing may take: writing to 10,000 sockets takes 100 ms, and the process serves requests in
+ * between.
+ */
 const turnMsMax = 8;
-/** Reading the clock costs time, but writing to a socket costs more. */
+/** The clock is read once per this many deliveries: reading it costs time, though less than writing to a socket. */
 const deliveriesPerLook = 16;
 
 /** The single reader of a tenant's journal in this process. It reads only while a stream follows it. */
@@ -106,7 +109,8 @@ export class TenantTail {
       const pauseMs = await this.#readBatch(this.#kept);
       waitMs = this.#isWoken ? Math.min(pauseMs, this.#untilNextRead()) : pauseMs;
     } catch (error) {
-      // Otherwise the loss of events would go unnoticed; while the database is unavailable, the streams wait for it.
+      // A permanent failure ends the streams: otherwise the loss of events would go unnoticed. While the database is
+      // unavailable, the streams wait for it.
       if (!isTemporary(error)) for (const follower of this.#followers) follower.fail(error);
       this.#options.log.warn(
         { err: error, tenantId: this.#options.tenantId },
@@ -127,7 +131,7 @@ export class TenantTail {
       limit: batchMax,
       asksHeldBack: true,
     });
-    // While this page was read all followers left, and a new one may have started at another position.
+    // While this page was read, all followers may have left, and a new one may have started at another position.
     if (this.#kept !== kept) return 0;
     const end = page.hasMore && page.next !== undefined ? page.next : { position: page.horizon, sequence: 0 };
     const batch = new Batch(page.rows.map(messageOf), end);
@@ -135,13 +139,16 @@ export class TenantTail {
     await this.#deliver(batch);
     if (page.hasMore) return 0;
     this.#heldBackPauseMs = batch.messages.length > 0 ? heldBackPauseMsMin : this.#heldBackPauseMs * 2;
-    // The end of an open transaction that delays committed events causes no notification.
+    // The end of an open transaction that delays committed events causes no notification, so the journal is polled.
     if (page.isHeldBack) return Math.min(this.#heldBackPauseMs, heldBackPauseMsMax, pollMs);
     this.#heldBackPauseMs = heldBackPauseMsMin;
     return pollMs;
   }
 
-  /** A stream that starts to follow meanwhile gets the batch from the kept messages. */
+  /**
+   * Delivers a batch to the current followers. A stream that starts to follow in the meantime gets it from the kept
+   * messages.
+   */
   async #deliver(batch: Batch): Promise<void> {
     let turnBegan = performance.now();
     for (const [at, follower] of [...this.#followers].entries()) {

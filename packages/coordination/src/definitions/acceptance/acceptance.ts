@@ -104,7 +104,7 @@ export function parseAcceptance(sent: readonly unknown[], typeKeys: readonly str
   return checks;
 }
 
-/** A check that was read from a task contains its author, which is ignored when the check is sent again. */
+/** Removes the author, which a check that was read from a task contains, and which is ignored when it is sent again. */
 function readBack(sent: unknown): unknown {
   return typeof sent === 'object' && sent !== null && !Array.isArray(sent) ? withoutAuthor(sent) : sent;
 }

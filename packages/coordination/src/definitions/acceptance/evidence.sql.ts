@@ -1,6 +1,6 @@
 import { sql } from '@baton/kernel/database/sql';
 
-/** Filters the ids to artifacts of the tenant that are visible to the viewer; null for unrestricted. */
+/** Returns those of the ids that belong to artifacts of the tenant visible to the viewer; null for unrestricted. */
 export function findArtifactIds(tenantId: string, viewerId: string | null, ids: readonly string[]) {
   return sql<{ id: string }>`
     select id from artifacts
@@ -8,7 +8,7 @@ export function findArtifactIds(tenantId: string, viewerId: string | null, ids: 
       case when task_id is null then sees_workspace(${viewerId}, workspace_id) else sees_task(${viewerId}, task_id) end)`;
 }
 
-/** The same for observations. */
+/** Like `findArtifactIds`, for observations. */
 export function findObservationIds(tenantId: string, viewerId: string | null, ids: readonly string[]) {
   return sql<{ id: string }>`
     select id from observations
@@ -16,7 +16,7 @@ export function findObservationIds(tenantId: string, viewerId: string | null, id
       case when task_id is null then sees_workspace(${viewerId}, workspace_id) else sees_task(${viewerId}, task_id) end)`;
 }
 
-/** The same for context packs, which belong to the task for which they were recorded. */
+/** Like `findArtifactIds`, for context packs, which belong to the task for which they were recorded. */
 export function findContextPackIds(tenantId: string, viewerId: string | null, ids: readonly string[]) {
   return sql<{ id: string }>`
     select id from context_packs

@@ -34,7 +34,7 @@ export const ArtifactType = z
   .meta({ id: 'ArtifactType' });
 export type ArtifactType = z.infer<typeof ArtifactType>;
 
-/** Their number and format are checked later, with their own code. */
+/** The number and format of media types are checked later, with their own code. */
 const mediaTypes = z
   .array(z.string().max(1000))
   .max(1000)

@@ -90,7 +90,7 @@ function commentWith(roots: readonly Root[]) {
 }
 export type DeclaredComment = z.infer<ReturnType<typeof commentWith>>;
 
-/** The only field of an action determines its kind. */
+/** An action has exactly one field, which determines its kind. */
 function oneOfKinds<Kinds extends Readonly<Record<string, z.ZodType>>>(kinds: Kinds) {
   type Action = { [Kind in keyof Kinds]: { [Name in Kind]: z.output<Kinds[Kind]> } }[keyof Kinds];
   return z.unknown().transform((sent, context): Action => {

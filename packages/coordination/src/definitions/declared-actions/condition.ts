@@ -20,7 +20,7 @@ export interface ConditionBounds {
   readonly roots?: readonly string[];
 }
 
-/** The defect of a condition; undefined if it is valid. */
+/** What is wrong with a condition; undefined if it is valid. */
 export function findConditionFault(condition: Json, bounds: ConditionBounds = {}): string | undefined {
   const { bytes, nodes } = measureDocument(condition);
   if (bytes > bytesMax) return `is larger than ${bytesMax} bytes`;
@@ -31,7 +31,7 @@ export function findConditionFault(condition: Json, bounds: ConditionBounds = {}
   return faultInPart(condition) ?? foreignRoot(condition, bounds.roots);
 }
 
-/** The nesting of operators; at most the number of the condition's nodes. */
+/** The nesting depth of operators; at most the number of the condition's nodes. */
 function levelsOf(condition: Json): number {
   const [[operator, content] = []] = membersOf(condition);
   if (operator === undefined || content === undefined) return 0;
@@ -60,7 +60,10 @@ export function pathsIn(condition: Json): string[] {
   });
 }
 
-/** Recursion is limited by the depth of the condition's document, at most 20 levels. */
+/**
+ * Finds the fault in a part of a condition. Recursion is limited by the depth of the condition's document, at most 20
+ * levels.
+ */
 function faultInPart(part: Json): string | undefined {
   if (typeof part === 'boolean') return undefined;
   const [[operator, content] = [], ...others] = membersOf(part);

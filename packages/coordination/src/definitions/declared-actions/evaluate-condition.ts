@@ -86,7 +86,10 @@ class Evaluation {
     return list.some((item) => this.#areEqual(value, item));
   }
 
-  /** Recursion is limited by the shallower of the two documents, which were both stored: 20 levels, or a few more. */
+  /**
+   * Compares two values. Recursion is limited by the shallower of the two documents, which were both stored: 20 levels,
+   * or a few more.
+   */
   #areEqual(left: Json, right: Json): boolean {
     this.#step();
     if (typeof left !== 'object' || left === null || typeof right !== 'object' || right === null)

@@ -44,7 +44,7 @@ const form = new RegExp(
   `\\$\\.(?:(task|spawnedBy)\\.(${ofTask})|(approval)\\.(${oneOf(approvalFields)}(?![A-Za-z0-9_]))|(invocation)\\.(${ofInvocation}))(!)?( ?\\| ?truncate:([0-9]{1,6})(?![0-9]))?`,
   'g',
 );
-/** The start of an expression: any other occurrence is malformed. */
+/** The start of an expression; one that doesn't begin a valid expression is malformed. */
 const lookalike = /\$\.[A-Za-z]/g;
 const truncateMax = 100_000;
 
@@ -62,7 +62,7 @@ interface Part extends TextPart<Expression> {
   readonly source: string;
 }
 
-/** Parses a text into literals and expressions, or returns its defect. */
+/** Parses a text into literals and expressions, or returns what is wrong with it. */
 export function partsOf(text: string): Part[] | { fault: string } {
   const parts: Part[] = [];
   let at = 0;
@@ -86,7 +86,7 @@ export function partsOf(text: string): Part[] | { fault: string } {
   return parts;
 }
 
-/** The defect of a text that may contain expressions of these roots; undefined if it is valid. */
+/** What is wrong with a text that may contain expressions of these roots; undefined if it is valid. */
 export function findTextFault(text: string, roots: readonly Root[]): string | undefined {
   const parts = partsOf(text);
   if ('fault' in parts) return parts.fault;

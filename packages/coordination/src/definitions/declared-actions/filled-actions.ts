@@ -13,7 +13,7 @@ import { type Expression, type Lookup, partsOf, truncateValue } from './expressi
 /** Values of expressions, by `nameOf`. */
 export type ExpressionValues = Readonly<Record<string, Json>>;
 
-/** Fields of an action without expressions. */
+/** Fields of an action that can't contain expressions. */
 const literalMembers: readonly string[] = ['type', 'relation', 'status', 'skill', 'expect'];
 const reactionMembers: readonly string[] = ['onSuccess', 'onFailure'];
 
@@ -62,7 +62,7 @@ export function lookupIn(values: ExpressionValues, others: Lookup): Lookup {
 /**
  * Inserts these values into the actions. An expression without a value, or with one that is only known after the
  * decision, remains unresolved.
- * @returns undefined if the texts have more than `charactersMax`, since a few expressions can produce megabytes
+ * @returns undefined if the texts exceed `charactersMax`, since a few expressions can produce megabytes
  */
 export function fillActions(
   actions: readonly DecisionAction[],
@@ -97,7 +97,7 @@ function fillMember(name: string, value: Json, filling: Filling): Json {
   return fillDocument(value, filling);
 }
 
-/** Recursion is limited by the depth of declared documents. */
+/** Inserts values into a document. Recursion is limited by the depth of declared documents. */
 function fillDocument(document: Json, filling: Filling): Json {
   if (typeof document === 'string') return fillText(document, filling);
   if (typeof document !== 'object' || document === null) return document;
@@ -127,7 +127,7 @@ function fillText(text: string, filling: Filling): Json {
   return written;
 }
 
-/** Undefined if it can't be shown, because it isn't known yet or is required but absent. */
+/** The value of an expression; undefined if it can't be shown, because it isn't known yet or is required but absent. */
 function knownValue(expression: Expression, values: ExpressionValues): Json | undefined {
   const name = nameOf(expression);
   if (!Object.hasOwn(values, name)) return undefined;
@@ -139,7 +139,7 @@ function isKnownBefore({ root }: Expression): boolean {
   return root === 'task' || root === 'spawnedBy';
 }
 
-/** Expressions with the same name have the same value. */
+/** The name under which an expression's value is stored: expressions with the same name have the same value. */
 function nameOf({ root, path, charactersMax }: Expression): string {
   return `$.${root}.${path}${charactersMax === undefined ? '' : `|truncate:${charactersMax}`}`;
 }

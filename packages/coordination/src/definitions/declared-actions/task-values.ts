@@ -7,7 +7,7 @@ export function fieldOf(task: { readonly customFields: JsonObject }, path: strin
   return field === undefined ? memberOf(task, path) : memberOf(task.customFields, field);
 }
 
-/** Own properties only: a field may have the name of an inherited one. */
+/** A member of an object. Only own properties are read, because a field may have the name of an inherited one. */
 export function memberOf(object: object | undefined, name: string): Json {
   if (object === undefined || !Object.hasOwn(object, name)) return null;
   return ((object as Record<string, unknown>)[name] ?? null) as Json;

@@ -49,7 +49,7 @@ export function findExecutors(place: WorkPlace, page: Page) {
   return pageQuery(query, newestFirst, page);
 }
 
-/** Filters the principals to agents that work there, and returns whether their specs list the type. */
+/** Returns those of the principals that are agents working in the workspace, and whether their specs list the type. */
 export function findAgentsAtWork(place: WorkPlace, principalIds: readonly string[]) {
   return sql<{ principal_id: string; names_type: boolean }>`
     select principal_id, names_type

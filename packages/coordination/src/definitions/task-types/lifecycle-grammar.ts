@@ -101,8 +101,8 @@ export interface ClaimMoves {
   /** The statuses from which a claim moves a task. */
   claimFrom: string[];
   /**
-   * Null unless there is a declared transition to it from the claim status: a release only moves a task along declared
-   * transitions.
+   * The status to which a release moves the task; null unless a transition to it from the claim status is declared,
+   * because a release only follows declared transitions.
    */
   releaseStatus: string | null;
   releaseCategory: StatusCategory | null;

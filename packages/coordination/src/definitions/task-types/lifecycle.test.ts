@@ -73,7 +73,7 @@ const lifecycles: fc.Arbitrary<Sent> = fc
     ...named,
   }));
 
-/** The called operation, and its target status if it has one. */
+/** A call: the operation and, if it has one, its target status. */
 const calls = fc.array(
   fc.oneof(
     {

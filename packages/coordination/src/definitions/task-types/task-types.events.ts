@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/http/service';
 import { Execution } from './type-documents.ts';
 
-/** Contains only whether documents are present and the number of their parts. */
+/** Contains only whether documents are present, and how many parts they have. */
 export const taskTypeCreated = defineEvent(
   'task_type.created',
   'task_type',

@@ -153,13 +153,14 @@ function summaryOf(row: TaskTypeRow) {
 }
 
 /**
- * Deprecates a version: new tasks only use it if they specify it; a repeat changes nothing.
+ * Deprecates a version: new tasks only use it if they specify it; repeating the call changes nothing.
  * @throws Refusal `not_found`, `system_task_type_required` for the last active version of `task`
  */
 export async function deprecateTaskType(context: Context, id: string): Promise<TaskType> {
   const { db, tenantId } = context;
   const { key } = await getTaskType(context, id);
-  // If two versions of the built-in type are deprecated concurrently, the second one finds that it is the last.
+  // If two versions of the built-in type are deprecated concurrently, the lock makes the second command find that its
+  // version is the last active one.
   await lockVersions(context, 'task_types', key);
   const type = await getTaskType(context, id);
   if (type.status === 'deprecated') return type;

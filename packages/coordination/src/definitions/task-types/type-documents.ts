@@ -46,7 +46,7 @@ const Retry = z.strictObject({
 });
 export type Retry = z.output<typeof Retry>;
 
-/** The default for new versions. Versions published before migration 0098 have none: no pause. */
+/** The default for new versions. Versions published before migration 0098 have no retries, and therefore no pause. */
 export const defaultRetry: Retry = Retry.parse({});
 
 /** The execution of tasks of the type: the skill, the maximum time of a run without progress, the retries. */

@@ -37,7 +37,10 @@ export interface TypeRules {
   readonly retry: Retry | undefined;
 }
 
-/** Total size of the source documents. A prepared schema takes 20 times as much memory: 80 MB. */
+/**
+ * The maximum total size of the source documents of cached rules. A prepared schema takes 20 times as much memory: 80
+ * MB.
+ */
 const rulesKeptBytesMax = 4_194_304;
 const rulesByType = new BoundedCache<TypeRules>(rulesKeptBytesMax);
 

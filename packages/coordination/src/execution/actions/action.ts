@@ -40,7 +40,10 @@ export const Action = z
   .meta({ id: 'RunAction' });
 export type Action = z.infer<typeof Action>;
 
-/** One million currency units, and more tokens than a model processes in a year. Sums stay exact. */
+/**
+ * The maximum cost is one million currency units; the maximum number of tokens is more than a model processes in a
+ * year. Sums stay exact.
+ */
 const costMicrosMax = 1_000_000_000_000;
 const tokensMax = 2_147_483_647;
 
@@ -57,7 +60,7 @@ export type UsageInput = z.output<typeof UsageInput>;
 
 const externalReference = z.string().max(2000).nullish();
 const metadata = z.unknown().default({}).meta({ type: 'object', 'x-maxBytes': documentBytesMax });
-/** Other values are refused with a code of their own. */
+/** Accepts any word; the command refuses invalid ones with its own codes. */
 const word = z.string().max(queryWordCharactersMax);
 
 export const ActionRequest = z

@@ -291,7 +291,7 @@ describe('budgets of runs that launch others', () => {
     assert.deepEqual((await read(run.id)).usage.costs, [{ currency: 'USD', costMicros: 100 }]);
     const spent = await refused(use(worker, run.id, {}), 409, 'budget_exceeded');
     assert.equal(spent.runId, parent.run.id);
-    // Its own budget in another currency does not exempt the run from the budget above it.
+    // The run's own budget in another currency does not exempt it from the budget above it.
     await baton.pool.run(sql`update runs set max_cost_micros = 10, currency = 'EUR' where id = ${run.id}`);
     await refused(use(worker, run.id, euros), 422, 'invalid_action');
     const own = await refused(use(worker, run.id, { costMicros: 1 }), 422, 'invalid_action');

@@ -38,7 +38,8 @@ for (const cancelChild of [false, true])
   test(`a revocation${cancelChild ? ' that cancels the child' : ''} waits for an earlier launch under it`, async () => {
     const made = await makeFamily(baton, { parent, child });
     const { launching, revoking } = await baton.pool.transaction(async (tx) => {
-      // A launch creates a task of the type after it has read its own handle.
+      // A launch creates a task of the type after it has read its own handle, so a lock on the type stops it in
+      // between.
       await tx.run(sql`select from task_types where id = ${made.childTask.typeId} for update`);
       const sent = launch(child, made.child.run.id);
       await untilBlockedBy(tx, baton, sent);
@@ -53,7 +54,7 @@ test('a launch concurrent with the revocation of its run’s own launch either c
   const seen = new Set<string>();
   for (let round = 0; round < raceRounds; round += 1) {
     const made = await makeFamily(baton, { parent, child });
-    // The revocation takes less time, so it sometimes starts later.
+    // A revocation takes less time than a launch, so it sometimes starts later.
     const [launched, revoked] = await Promise.all([
       launch(child, made.child.run.id),
       sleep(round % 8).then(() => revoke(made.handle.id, round % 2 === 0)),

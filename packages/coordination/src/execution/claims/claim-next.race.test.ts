@@ -36,7 +36,7 @@ async function drain({ actor, sessionId }: Worker, count: number): Promise<any[]
   }
 }
 
-/** Every task of a priority has one claim, and the tokens of each task increase by one. */
+/** For each claimed task of a priority, the tokens of its claims, in order, and the number of active ones. */
 async function claimsOf(priority: number) {
   return baton.pool.rows<{ id: string; tokens: string[]; active: number }>(sql`
     select t.id, array_agg(c.fencing_token order by c.acquired_at, c.fencing_token)::text[] as tokens,

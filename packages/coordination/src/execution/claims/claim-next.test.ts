@@ -30,7 +30,7 @@ const itemsOf = async (more: object = {}, by = worker) => (await done(claimNext(
 const idsOf = async (more: object = {}, by = worker): Promise<string[]> =>
   (await itemsOf(more, by)).map(({ task }: any) => task.id);
 
-/** Tasks assigned to a new principal, so that the tests don't claim each other's work. */
+/** Creates tasks that are assigned to a new principal, so that the tests don't claim each other's work. */
 async function pile(): Promise<{ assigneeId: string; make(more?: object): Promise<any> }> {
   const { principalId: assigneeId } = await baton.actor();
   return { assigneeId, make: (more = {}) => makeTask(baton, { assigneeId, ...more }) };

@@ -16,12 +16,12 @@ import { taskClaimed } from './claims.events.ts';
 import { claimTtl, refuseTtl } from './ttl.ts';
 
 const countMax = 100;
-/** How many extra tasks the first round reads, since rivals have locked some of them. */
+/** How many extra tasks the first round reads, because rivals may have locked some of them. */
 const spareRows = 64;
 /** Each round reads this many times as many rows as the previous round, up to the maximum. */
 const roundGrowth = 4;
 const roundRowsMax = 10_000;
-/** Limits a call if the head of the queue has very many stale rows. The next call continues after them. */
+/** Bounds the rounds of a call if the queue begins with very many stale rows. The next call continues after them. */
 const roundsMax = 12;
 
 export const ClaimNextRequest = ClaimRequest.extend({

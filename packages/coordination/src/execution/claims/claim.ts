@@ -5,7 +5,7 @@ import type { ClaimRow } from '../../leases/lease-rows.ts';
 
 export const claimStatuses = ['active', 'released', 'stale'] as const;
 
-/** An exclusive, expiring lease on a task (docs/reference/claims.md). `id` and `claimId` are one value. */
+/** An exclusive, expiring lease on a task (docs/reference/claims.md). `id` and `claimId` have the same value. */
 export const Claim = z
   .strictObject({
     id: Uuid,

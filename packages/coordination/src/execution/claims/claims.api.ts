@@ -118,7 +118,7 @@ export const claimsApi = [
     summary: 'Check whether a claim and its fencing token currently protect the task.',
     description:
       'For external gateways (Git, deployments) that must reject a stale holder. `superseded` if the token is not ' +
-      'that of the last claim of the task.',
+      'that of the latest claim of the task.',
     permission: 'tasks.read',
     params,
     body: z.strictObject({ fencingToken: z.int() }).meta({ id: 'ClaimCheckRequest' }),

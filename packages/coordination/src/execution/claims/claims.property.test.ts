@@ -80,7 +80,7 @@ async function makeWorld(): Promise<World> {
   return { taskIds: made.map(({ id }) => id), claims: [], runIds: [] };
 }
 
-/** The principal that changed the title held the claim at that position of the journal. */
+/** Checks that every principal that changed a title held the claim at that position of the journal. */
 async function checkWriters(): Promise<void> {
   const strays = await baton.pool.rows(sql`
     select * from (

@@ -33,7 +33,7 @@ export interface NewClaim {
   correlationId: string;
   requestId: string;
   traceRunId: string;
-  /** Whether its events are also written to the outbox. */
+  /** Whether the claim's events are also written to the outbox. */
   writesOutbox: boolean;
 }
 

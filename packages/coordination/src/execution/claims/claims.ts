@@ -21,7 +21,10 @@ import { findClaim, type InsertedClaimRow, insertClaim, listOfClaims } from './c
 import { findLeaseState, lockTaskOfClaim } from './heartbeat.sql.ts';
 import { claimTtl, refuseTtl } from './ttl.ts';
 
-/** While the task is locked, only a concurrently added relation can change whether it is claimable. */
+/**
+ * How often a claim is tried under the task's lock, when only a concurrently added relation can change whether the task
+ * is claimable.
+ */
 const attemptsMax = 3;
 
 /** Claims a task for the caller's session (docs/reference/claims.md#claim-a-task). */
@@ -51,7 +54,7 @@ async function claimInStatement(
   throw new NeedsTransaction();
 }
 
-/** The same statement, but if it returns no claim, the reason is found under the locks of session and task. */
+/** Like `claimTask`, but if the statement returns no claim, the reason is found under the locks of session and task. */
 async function claimInTransaction(
   context: Context,
   ref: TaskRef,
@@ -120,7 +123,9 @@ export async function releaseClaim(context: Context, claimId: string, reason: st
   return released === undefined ? getClaim(context, claimId) : claimOf(released);
 }
 
-/** @returns undefined, even if a rival wins between the statement's read and its insert */
+/**
+ * @returns undefined if no claim was made, even if a rival wins between the statement's read and its insert
+ */
 async function tryLease(
   context: Context,
   ref: TaskRef,

@@ -8,7 +8,10 @@ import { type Claim, claimOf } from './claim.ts';
 import { findLeaseState, type LeaseStateRow, lockTaskOfClaim, updateClaimLease } from './heartbeat.sql.ts';
 import { refuseTtl } from './ttl.ts';
 
-/** The task's lock doesn't protect against the session being closed, so the state may change once after it was read. */
+/**
+ * How often a heartbeat is tried under the task's lock, which doesn't prevent the session from being closed: the state
+ * may change once after it was read.
+ */
 const attemptsMax = 3;
 
 /**

@@ -11,13 +11,16 @@ import { expireDueClaims, expireDueSessions } from '../sweeper/sweeper.ts';
 const holdersMax = 100;
 const beatsOfEach = 20;
 /**
- * Few, because any running transaction prevents the cleanup of dead rows, and on a busy machine some run for a long
- * time.
+ * Few at a time, because any running transaction prevents the cleanup of dead rows, and on a busy machine some run for
+ * a long time.
  */
 const beatsAtATime = 8;
-/** A transaction of another test, in any database of the server, can prevent the cleanup during several of them. */
+/** A transaction of another test, in any database of the server, can prevent the cleanup during several attempts. */
 const triesMax = 10;
-/** The share of HOT updates among a table's updates by heartbeats; the others write an entry to every index of the row. */
+/**
+ * The minimum share of HOT updates among a table's updates by heartbeats. Any other update writes an entry to every
+ * index of the row.
+ */
 const hotMin = 0.95;
 
 let baton: TestCoordination;
@@ -83,7 +86,7 @@ async function coldTables(held: readonly string[]): Promise<string[]> {
     const [from, to] = [before[table], after[table]] as [Tally[string], Tally[string]];
     const updates = to.updates - from.updates;
     const share = (to.hot - from.hot) / updates;
-    // A connection without a later statement has not reported its last second.
+    // A connection without a later statement has not reported the updates of its last second.
     assert.ok(updates >= (holdersMax * beatsOfEach) / 2, `${table}: ${updates} updates`);
     return share >= hotMin ? [] : [`${table}: ${(100 * share).toFixed(1)} % of ${updates}`];
   });

@@ -24,7 +24,7 @@ export interface Sending {
  */
 export const internalKey = (name: string) => ` ${name}`;
 
-/** The key, in each run, of a message that this one caused. */
+/** The key, in each run, of the messages that this message causes. */
 export const cascadeKey = ({ id }: ControlMessageRow) => internalKey(`cascade:${id}`);
 
 /**

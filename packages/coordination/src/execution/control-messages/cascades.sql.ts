@@ -13,7 +13,7 @@ export function insertCascade(tenantId: string, messageId: string, followsRelati
 
 export type CascadeRow = Pick<RowOf<Tables['run_cascades']>, 'message_id' | 'tenant_id' | 'created_at'>;
 
-/** Oldest first; each is locked before it is processed. */
+/** Lists unfinished cancellations, oldest first; each is locked before it is processed. */
 export function findCascades([createdAt, id]: QueuePosition, rowsMax: number) {
   return sql<CascadeRow>`
     select message_id, tenant_id, created_at from run_cascades

@@ -21,7 +21,7 @@ import { cancelNextTasks, cascadeBatchMax, findNextBelow } from './force-cancel.
 
 /**
  * Leaves the unfinished part of a cancellation to the worker.
- * @param followsRelations whether a forced one also follows relations to tasks that were not launched
+ * @param followsRelations whether a forced cancellation also follows relations to tasks that were not launched
  */
 export async function scheduleCascade(
   { db, tenantId }: Context,

@@ -89,8 +89,8 @@ export type ControlMessageAcknowledgement = z.output<typeof ControlMessageAcknow
 export type ControlMessageRow = RowOf<Tables['run_control_messages']>;
 
 /**
- * The message with which a cancellation began, and whether a forced one also follows relations to tasks that were not
- * launched.
+ * The message with which a cancellation began, and whether a forced cancellation also follows relations to tasks that
+ * were not launched.
  */
 export type CascadeRoot = ControlMessageRow & { follows_relations: boolean };
 

@@ -18,8 +18,8 @@ const checkpointBytesMax = 1_048_576;
 
 /**
  * Reads the context of a run (docs/reference/runs.md#context), in seven statements regardless of its size. For a
- * person, two more exclude other tasks that the person can't see. The journal cursor is taken with the first statement,
- * so later changes are read from there.
+ * person, two more statements exclude tasks that the person can't see. The journal cursor is taken with the first
+ * statement, so later changes are read from there.
  * @throws Refusal `not_found`
  */
 export async function getRunContext(context: Context, runId: string): Promise<RunContext> {

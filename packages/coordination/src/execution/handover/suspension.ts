@@ -20,7 +20,7 @@ export type SuspendedRun = z.infer<typeof SuspendedRun>;
 export const HandoffRequest = z
   .strictObject({
     reason: z.string().min(1).max(200).default('human_harness_handoff'),
-    /** Validated by the verb and not with the body, so that 422 `invalid_handoff` can describe the error. */
+    /** Validated by the handler rather than with the body, so that 422 `invalid_handoff` can describe the error. */
     checkpoint: z.unknown().meta({
       type: 'object',
       'x-maxBytes': documentBytesMax,

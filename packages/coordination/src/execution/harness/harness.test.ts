@@ -286,7 +286,7 @@ test('has the newest 20 suspended runs', async () => {
     const { id } = await startRun(worker, await claimTask(worker, (await makeTask(baton)).id));
     runs.push(id);
   }
-  // Suspension is added later; its state is already part of the record.
+  // Written directly, because this test is only about the list.
   await baton.pool.run(sql`update runs set status = 'suspended' where id = any (${runs}::uuid[])`);
   const { suspendedRuns } = await done(worker.actor.get('/harness/context'));
   assert.deepEqual(

@@ -21,8 +21,8 @@ const approvalsMax = 50;
 
 /**
  * Reads the caller's own context (docs/reference/sessions.md#harness-context). It is read-only: it doesn't even record
- * leases that it finds expired. Reading the journal from its cursor misses no change since the state was read, though
- * the state may already include the first events.
+ * leases that it finds expired. Reading the journal from the returned cursor misses no change since the state was
+ * read, though the state may already include the first events.
  * @throws Refusal `not_found` for a session that isn't the caller's
  */
 export async function getHarnessContext(context: Context, sessionId?: string): Promise<HarnessContext> {

@@ -15,7 +15,7 @@ export type DeclaredSection = (typeof declaredSections)[number];
 
 const remarkKinds = ['steering', 'warning', 'budget_warning', 'note'] as const;
 
-/** A remark on the manifest version that was the newest at that time. */
+/** A remark on the manifest version that was the newest when the remark was made. */
 export const ManifestRemark = z
   .strictObject({
     kind: z.enum(remarkKinds),
@@ -61,7 +61,7 @@ const Model = z.strictObject({
 });
 const section = z.unknown().optional().meta({ type: 'object', 'x-maxBytes': 16_384 });
 
-/** Unknown fields are dropped. The verb refuses the server's sections with their own code. */
+/** Unknown fields are dropped. The handler refuses the server's sections with their own error code. */
 export const ManifestCompilation = z
   .looseObject({
     claimId: Uuid,

@@ -9,8 +9,8 @@ const batchMax = 100;
 const name = 'exhausted tasks';
 
 /**
- * Moves tasks whose last allowed attempt ended with an expired lease to a blocked status. This only changes their
- * status: they are on hold as soon as the lease is recorded as expired.
+ * Moves tasks whose last allowed attempt ended with an expired lease to a blocked status. The tasks are already on
+ * hold, from the moment the lease was recorded as expired, so only their status changes.
  */
 export function blockExhaustedTasks({ pool, command, log }: JobTools<Context>): Job {
   return createDueJob(

@@ -5,9 +5,9 @@ import type { TaskRow } from '../../work/tasks/task.ts';
 export interface EndOfClaimRow {
   /** Whether its lease or its session expired, which in itself counts as a failed attempt. */
   is_expired: boolean;
-  /** Whether the failure was already counted. */
+  /** Whether the failure has already been counted. */
   is_noted: boolean;
-  /** Whether the attempts at its task ended earlier and a comment on the task reports it. */
+  /** Whether the attempts at its task have already ended; a comment on the task then already records it. */
   is_reported: boolean;
 }
 
@@ -25,7 +25,7 @@ export function findEndOfClaim(tenantId: string, claimId: string) {
 export interface FailedAttempt {
   readonly tenantId: string;
   readonly taskId: string;
-  /** 0 if the failure is already counted. */
+  /** 0 if the failure has already been counted. */
   readonly attempts: 0 | 1;
   readonly backoffSeconds: number;
   readonly maxBackoffSeconds: number;
@@ -34,7 +34,7 @@ export interface FailedAttempt {
   readonly isFinal: boolean;
 }
 
-/** With more failures than this, every pause has the maximum length: 2^40 s. */
+/** Limits the exponent: after this many failures, every pause has its maximum length, which is less than 2^40 s. */
 const doublingsMax = 40;
 
 /**
@@ -106,8 +106,8 @@ export function findExhausted([notedAt, taskId]: readonly [string, string], rows
 }
 
 /**
- * Locks such a task unless it is already locked; \`is_exhausted\` is false if it has been allowed further attempts in
- * the meantime.
+ * Locks an exhausted task unless it is already locked; `is_exhausted` is false if it has been allowed further attempts
+ * in the meantime.
  */
 export function lockExhausted(tenantId: string, taskId: string) {
   return sql<TaskRow & { is_exhausted: boolean }>`

@@ -283,7 +283,7 @@ test('the end of the attempts is reported once, however often a run fails afterw
   await done(worker.actor.post(`/runs/${late.run.id}:fail`, {}));
   assert.deepEqual(await reports(late.task.id), [1, 1]);
 
-  // The failure is stored before the worker runs, and reports the limit.
+  // The failure is stored first and already reports the limit, so the worker doesn't report it again.
   const next = await makeRun(baton, worker, { task: { typeKey } });
   await endClaimLease(baton, next.task.id);
   await expireDueClaims(background.tools).run();

@@ -54,7 +54,7 @@ export async function countFailure(
   );
   if (row === undefined) throw new Error('a locked task does not exist');
   if (row.is_exhausted) return endAttempts(context, row, rules, reason, claim?.is_reported);
-  // A pause that is already in effect may end later.
+  // Nothing was scheduled if the task has no pause, or if a pause that is already in effect ends later.
   if (!row.is_paused || row.retry_at === task.retry_at) return;
   emit(
     context,
@@ -80,9 +80,9 @@ export async function countSuccess({ db, tenantId }: Context, task: TaskRow): Pr
 
 /**
  * Ends the attempts at a locked task: moves it to the first on-hold status that its lifecycle allows, and adds a
- * comment of the service with the reason. Without such a status, the task keeps its status but is still put on hold. A
- * task that is already on hold gets no second comment.
- * @param isReported whether the attempts had already ended, reported by comment and event
+ * comment by the service with the reason. Without such a status, the task keeps its status but is still put on hold.
+ * A task that is already on hold gets no second comment.
+ * @param isReported whether the attempts had already ended, so that a comment and an event have reported it
  */
 export async function endAttempts(
   context: Context,
@@ -118,7 +118,7 @@ export async function endAttempts(
   );
 }
 
-/** The code of a reason: the text before its first colon. */
+/** The code of a reason: the part before its first colon. */
 function codeOf(reason: string): string {
   return (reason.split(':', 1)[0] ?? '').trim();
 }

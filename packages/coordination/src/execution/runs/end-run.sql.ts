@@ -15,7 +15,8 @@ export type TaskOfRunRow = TaskRow & {
 /**
  * Locks the task of a run. The task's columns are read under the lock, but the run's status as of the start of the
  * statement: a run can end without its task being locked, so an update that ends it must repeat `status = 'running'`.
- * Before the task, shared locks are taken on the run's session, so that its end is either visible or waits.
+ * Shared locks on the run's session are taken before the task's lock, so that an end of the session is either visible
+ * or waits.
  */
 export function lockTaskOfRun(tenantId: string, runId: string) {
   return sql<TaskOfRunRow>`

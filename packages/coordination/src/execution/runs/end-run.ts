@@ -63,7 +63,7 @@ export async function succeedRun(
 }
 
 /**
- * A run that ended while this command waited for the task is refused with `run_not_active`, regardless of its effect on
+ * A run that ended while this command waited for the task is refused with `run_not_active`, whatever that end did to
  * the task.
  */
 async function requireWritable(
@@ -76,7 +76,7 @@ async function requireWritable(
     if (completes) await requireCompletable(context, task);
     const presented = { claimId: task.run_claim_id, fencingToken: task.run_fencing_token };
     const liveClaim = await passClaimGate(context, task.id, presented, { claimRequired: true });
-    // Also checked for a run that leaves its task open: a process step reads the output of the newest run.
+    // Required even if the run leaves its task open, because a process step reads the output of the newest run.
     await requireAddressee(context, task);
     return liveClaim;
   } catch (refusal) {

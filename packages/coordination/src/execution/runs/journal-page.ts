@@ -4,9 +4,9 @@ import { idParams } from '@baton/values/keys';
 import { type WholeListQuery, wholeListQuery } from '../../service/whole-list.ts';
 
 /**
- * Lists of a run's entries in the order of `seq` (docs/reference/README.md#pagination): without `limit` and `cursor`
- * the whole list, up to 10,000 entries, otherwise in pages. A cursor is the last `seq`, and only valid for this list of
- * this run. Both forms end early, with a `nextCursor`, once the documents of the page reach 4 MiB.
+ * A run's entries, ordered by `seq` (docs/reference/README.md#pagination): without `limit` and `cursor`, the whole
+ * list, up to 10,000 entries; otherwise, pages. A cursor contains the last `seq` of a page, and is valid only for this
+ * list of this run. Both forms end early, with a `nextCursor`, once the documents of the page reach 4 MiB.
  */
 
 const wholeRowsMax = 10_000;
@@ -17,7 +17,10 @@ export interface JournalRow {
   seq: number;
 }
 
-/** The declaration of such a list; each adds its path, its texts, permission, form and handler. */
+/**
+ * The fields shared by all operations that list entries of a run; each adds its path, descriptions, permission,
+ * response schema and handler.
+ */
 export const journalList = {
   method: 'GET',
   params: idParams,
@@ -44,7 +47,9 @@ export function journalSlice({ limit, cursor }: WholeListQuery, list: string, ru
   return { afterSeq: afterSeq as number, rowsMax, bytesMax: documentBytesMax, cursorName };
 }
 
-/** @param count the number of entries before the rows were read; they are numbered up to it, without gaps */
+/**
+ * @param count the number of entries before the rows were read; entries are numbered from 1 to this number without gaps
+ */
 export function journalPage<Row extends JournalRow, Item>(
   { cursorName }: JournalSlice,
   rows: readonly Row[],

@@ -24,13 +24,14 @@ afterEach(() => checkLeaseInvariants(baton));
 after(() => baton.close());
 
 /**
- * Milliseconds until the lease ends: about when the requests arrive, but well after the first round and before the
- * second.
+ * Milliseconds until the lease ends: in most rounds about when the requests arrive, but well after them in the first
+ * round and well before them in the second.
  */
 const endsIn = (round: number) => [60_000, -1000][round] ?? (round % 12) * 2 - 2;
 
 /**
- * Sends both at once, except in the first two rounds, in which each in turn gets its response before the other is sent.
+ * Sends both requests concurrently, except in the first two rounds: in the first, one gets its response before the
+ * other is sent, and in the second it is the other way round.
  */
 async function rivalry<First, Second>(
   round: number,

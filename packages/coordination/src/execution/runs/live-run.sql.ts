@@ -6,15 +6,15 @@ import type { Tables } from '../../service/schema.ts';
 /** A running run under its live claim, locked. */
 export type LiveRunRow = RunRow &
   Pick<RowOf<Tables['tasks']>, 'workspace_id'> & {
-    /** Its `maxDurationSeconds` have passed. */
+    /** Whether the run has exceeded its `maxDurationSeconds`. */
     is_over_time: boolean;
   };
 
 /**
  * Locks a running run under its live claim, for its principal: session, task, run. Returns no row if a condition fails.
  *
- * As with a heartbeat, every command that ends a claim writes the task's row, where claim and epoch are checked again
- * after a wait. The lease is checked once the run is locked too.
+ * As for a heartbeat: every command that ends a claim also writes the task's row, so claim and epoch are checked on
+ * that row, and again after a wait for its lock. The lease is also checked once the run is locked.
  */
 export function lockLiveRun(of: { tenantId: string; runId: string; principalId: string }) {
   return sql<LiveRunRow>`

@@ -17,15 +17,16 @@ export interface ShownClaim {
 export const liveRunErrors = ['not_found', 'run_not_active', 'run_holder_mismatch', 'stale_claim'] as const;
 
 /**
- * An obstacle can disappear between the locking statement and the reads that find the reason. Only the end of the
- * delegation can appear.
+ * How often the locking statement is tried: it may fail for a reason that no longer exists when the reason is looked
+ * up. The lookup locks the task, so the only obstacle that can still appear before the next attempt is the end of the
+ * delegation.
  */
 const attemptsMax = 3;
 
 /**
  * Restricts a write to the run's principal, while the run is running and its claim live, and locks session, task and
- * run for the rest of the command (docs/reference/runs.md#live-run). The command must not write anything before: after
- * one of the refusals, the writes of the claim gate are committed.
+ * run for the rest of the command (docs/reference/runs.md#live-run). The command must not have written anything before
+ * this call: one of the refusals commits the transaction, with the writes of the claim gate.
  * @param presented the claim that the writer presents, if the operation accepts one; otherwise the run's own claim
  * @returns the run as read under its lock
  * @throws Refusal in the documented order: `not_found`, `run_not_active`, `run_holder_mismatch`, those of the claim

@@ -485,7 +485,7 @@ test('a stalled agent that resumes after a take-over is refused by every call, a
   await refused(actor.post(`/runs/${run.id}:succeed`), 409, 'stale_claim');
   await refused(actor.post(`/runs/${run.id}:succeed`, { completeTask: false }), 409, 'stale_claim');
   assert.equal((await done(actor.post(`/claims/${claim.id}:release`))).status, 'stale');
-  // The old token with the new claim, and the new token with the old claim, are refused too.
+  // The old token with the new claim, and the new token with the old claim, are also refused.
   const mixed = { claimId: taken.id, fencingToken: claim.fencingToken };
   await refused(actor.patch(`/tasks/${task.id}`, { title: 'mine', ...mixed }, ifMatch), 409, 'stale_claim');
   await refused(start(worker, { ...claim, fencingToken: taken.fencingToken }), 409, 'stale_claim');

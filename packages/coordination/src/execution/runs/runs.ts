@@ -16,7 +16,7 @@ export interface RunQuery {
   principalId?: string;
   agentKey?: string;
   status?: string;
-  /** Only those without progress for longer than their task type allows. */
+  /** Only runs without progress for longer than their task type allows. */
   stalled?: boolean;
 }
 

@@ -11,7 +11,7 @@ export interface NewRun {
   ref: TaskRef;
   claimId: string;
   fencingToken: number;
-  /** Whether the task's addressee was already checked, under the task's lock. */
+  /** Whether the caller was already checked against the task's addressee, under the task's lock. */
   isEligible: boolean;
   runId: string;
   startedEventId: string;
@@ -35,7 +35,7 @@ export interface NewRun {
   correlationId: string;
   requestId: string;
   traceRunId: string;
-  /** Whether its events are also written to the outbox. */
+  /** Whether the run's events are also written to the outbox. */
   writesOutbox: boolean;
 }
 
@@ -46,11 +46,11 @@ export type StartedRunRow = RunRow & { started_payload: unknown; failed_payload:
  * Starts a run under a live claim in one statement and one round trip, with the journal and outbox rows. Returns no row
  * if a condition fails.
  *
- * Claim and epoch are checked on the task's row, again after a wait for its lock, and leases once it is locked. Every
- * command that ends the claim writes that row too, and one that closes its session takes the session's lock
- * exclusively, which is shared here, so the other reads can't be older than the locks allow. Runs are read as of the
- * start of the statement: if another run began or ended during the wait, the unique indexes on the running run and on
- * the attempt reject this one, and it is retried under the lock.
+ * Claim and epoch are checked on the task's row, and again after a wait for its lock; leases are checked once the row is
+ * locked. Every command that ends the claim also writes that row, and one that closes its session takes the session's
+ * lock exclusively, which is shared here, so the other reads can't be older than the locks allow. Runs are read as of
+ * the start of the statement: if another run began or ended during the wait, the unique indexes on the running run and
+ * on the attempt reject this one, and it is retried under the lock.
  */
 export function insertRun(start: NewRun) {
   return sql<StartedRunRow>`

@@ -22,7 +22,7 @@ import { findOwnRevision, findRunningRun, insertRun, type StartedRunRow } from '
 /** Small enough for calculations with timestamps and counters, and 68 years are long enough for a run. */
 const budgetMax = 2_147_483_647;
 
-/** Between the claim gate and the statement, only a delegation can end. */
+/** How often the gate and the statement are tried. Between the two, only a delegation can end. */
 const attemptsMax = 3;
 
 /**
@@ -60,7 +60,7 @@ async function startInTransaction(context: Context, ref: TaskRef, request: RunRe
   try {
     return await startUnderLocks(context, ref, request);
   } catch (error) {
-    // A wrong revision is the first refusal, and only checked separately if another one occurs.
+    // A wrong revision takes precedence over other refusals, so it is checked separately only if one of them occurs.
     if (error instanceof Refusal) await requireOwnRevision(context, request);
     throw error;
   }
@@ -117,7 +117,9 @@ async function requireOwnRevision(
     fail('agent_revision_mismatch', { agentRevisionId });
 }
 
-/** @param isEligible whether the task's addressee was checked under its lock */
+/**
+ * @param isEligible whether the caller was checked against the task's addressee, under the task's lock
+ */
 function runStart(
   context: Context,
   ref: TaskRef,

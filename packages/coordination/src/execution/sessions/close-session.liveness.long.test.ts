@@ -6,7 +6,7 @@ import { done, makeTask, openSession } from '../../testing/leases.ts';
 import { startTraffic, until } from '../../testing/wait-until.ts';
 
 const parallel = 200;
-/** On a quiet machine, a close takes at most a second. */
+/** On an idle machine, a close takes at most a second. */
 const closeMsMax = 3000;
 
 let baton: TestCoordination;

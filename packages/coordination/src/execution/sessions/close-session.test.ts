@@ -6,7 +6,7 @@ import { type Answer, startCoordination, type TestCoordination } from '../../tes
 import { claimTask, done, makeTask, openSession, refused } from '../../testing/leases.ts';
 import { untilBlockedBy } from '../../testing/wait-until.ts';
 
-// No write under a session succeeds after its close was acknowledged
+// No write under a session succeeds after its close has been acknowledged
 // (docs/reference/sessions.md#consequences-of-an-end). A close takes the session's lock exclusively; a command that
 // doesn't share the lock may be in progress and commit later.
 

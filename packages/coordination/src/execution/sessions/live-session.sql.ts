@@ -29,8 +29,8 @@ export function lockSessionRow(tenantId: string, sessionId: string) {
 }
 
 /**
- * Reads the state of a session together with that of the caller. Without such a session, all its columns are null. A
- * session of a disabled principal is closed, even if the worker hasn't closed its row yet.
+ * Reads the state of a session together with that of the caller. If the session doesn't exist, all its columns are
+ * null. A session of a disabled principal counts as closed, even if the worker hasn't closed its row yet.
  */
 export function findSessionState(tenantId: string, sessionId: string, callerId: string) {
   return sql<{ caller_active: boolean } & (SessionStateRow | { id: null })>`

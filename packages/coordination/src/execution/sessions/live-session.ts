@@ -7,7 +7,7 @@ import { findSessionState, type SessionStateRow, shareSession } from './live-ses
 /**
  * Takes shared locks on a session and refuses it if the caller can't claim under it, in the documented order
  * (docs/reference/claims.md#claim-a-task). A session whose delegation has ended is closed here, unless another command
- * is using it; that is committed although the claim is refused.
+ * is using it; the close is committed even though the claim is refused.
  * @throws Refusal `not_found`, `session_owner_mismatch`, `session_not_active`, `session_expired`
  */
 export async function requireLiveSession(context: Context, sessionId: string): Promise<void> {
@@ -23,7 +23,7 @@ export async function requireLiveSession(context: Context, sessionId: string): P
 }
 
 /**
- * The same check without locks, outside a transaction, to find the reason for a refused claim.
+ * Checks the session without locks, outside a transaction, to find the reason for a refused claim.
  * @throws NeedsTransaction if the reason is the caller's own state, or has to be recorded
  */
 export async function explainDeadSession(context: Context, sessionId: string): Promise<void> {

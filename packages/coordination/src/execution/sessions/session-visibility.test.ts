@@ -35,7 +35,7 @@ async function sessionIn(...workspaceIds: (string | null)[]): Promise<string> {
   return worker.sessionId;
 }
 
-/** The ids of all pages. */
+/** The ids of the sessions on all pages. */
 async function listed(actor: Actor, query = ''): Promise<string[]> {
   const ids: string[] = [];
   for (let cursor = ''; ; ) {

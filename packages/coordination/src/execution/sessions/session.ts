@@ -7,8 +7,8 @@ import { documentBytesMax } from '../../service/documents.ts';
 export const sessionStatuses = ['active', 'stale', 'closed'] as const;
 
 /**
- * A lease that a harness renews while it works (docs/reference/sessions.md#states). `onBehalfOf` and `onBehalfOfId` are
- * one value.
+ * A lease that a harness renews while it works (docs/reference/sessions.md#states). `onBehalfOf` and `onBehalfOfId`
+ * have the same value.
  */
 export const Session = z
   .strictObject({

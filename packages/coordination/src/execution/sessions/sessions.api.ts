@@ -70,8 +70,8 @@ export const sessionsApi = [
     summary: 'Extend the lease of a session.',
     description:
       'For its owner, or with `sessions.manage`. Send a heartbeat every third of the lease. Without `ttlSeconds`, ' +
-      'it is renewed for its original length. A lease found expired is recorded, its claims are released, and the ' +
-      'response is `session_expired`.',
+      'it is renewed for its original length. If the lease has already expired, the expiry is recorded, the ' +
+      'claims of the session are released, and the response is `session_expired`.',
     permission: ['sessions.open', 'sessions.manage'],
     params,
     body: z.strictObject({ ttlSeconds: z.int().nullish() }).meta({ id: 'SessionHeartbeat' }),

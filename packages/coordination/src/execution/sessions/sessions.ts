@@ -131,7 +131,10 @@ async function renewInStatement(
   return sessionOf(row);
 }
 
-/** Locks the session and finds the reason for a refusal; a lease found expired is recorded with that refusal. */
+/**
+ * Locks the session and finds the reason for a refusal; if its lease has expired, that is recorded along with the
+ * refusal.
+ */
 async function renewInTransaction(
   context: Context,
   sessionId: string,

@@ -73,7 +73,7 @@ const activeClaims = async ({ actor }: Worker) =>
 
 const finish = () => finishAllEndings(baton);
 
-/** Counts the events that end a worker's claims before and after an event, and lists their reasons. */
+/** Counts the events that end a worker's claims before and after the given event, and lists their reasons. */
 async function releasesAround(type: string, entityId: string, { actor }: Worker) {
   return baton.pool.row<{ before: number; after: number; reasons: string[] }>(sql`
     with mark as (select position, sequence from events where type = ${type} and entity_id = ${entityId})
@@ -97,7 +97,7 @@ test('a disable returns after the first 100 claims; the worker releases the othe
   const [closed] = (await eventsOf(baton, worker.sessionId)).slice(-1);
   assert.deepEqual(closed?.payload, { releasedClaims: claimsCount, reason: 'principal_disabled' });
 
-  // Work that it starts after being enabled again is kept.
+  // Work that the principal starts after being enabled again is kept.
   await done(baton.admin.post(`/principals/${id}:enable`));
   const identity = {
     issuer: baton.issuer.issuer,

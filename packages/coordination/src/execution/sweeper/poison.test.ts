@@ -208,7 +208,7 @@ test("claims and a session that cannot be ended do not block the worker's cleanu
     ...(await claimSome({ actor, sessionId: badSession }, 2)),
     ...(await claimSome({ actor, sessionId: plainSession }, batch + 3)),
   ];
-  // The disable itself closes the first 100 by their ids, and releases their claims.
+  // The disable command itself closes the first 100 sessions, ordered by id, and releases their claims.
   await done(baton.admin.post(`/principals/${id}:disable`));
   const left = await activeOf(claimIds);
   const bad = left.slice(0, -3);
@@ -251,7 +251,7 @@ test('100 endings that cannot be finished do not block the next one', async (t) 
   await finish();
 });
 
-/** Run them in a process without cached state. */
+/** Finishes all endings in a process without cached state. */
 async function finish(): Promise<void> {
   const endings = finishEndings(worker.tools);
   while ((await baton.pool.row(sql`select id from endings`)) !== undefined) await endings.run();

@@ -27,7 +27,7 @@ export function deleteClaimedAfter(after: string, rowsMax: number) {
       (select task_id from walked order by task_id desc limit 1) as last_id`;
 }
 
-/** The same for the tasks of claims that are younger than the given number of seconds. */
+/** Removes the tasks of claims that are younger than the given number of seconds from the work queue. */
 export function deleteClaimedSince(seconds: number, rowsMax: number) {
   return sql<TidiedRow>`
     with recent as materialized (
@@ -51,7 +51,7 @@ export function deleteClaimedSince(seconds: number, rowsMax: number) {
       null::uuid as last_id`;
 }
 
-/** Deletes requirement sets that no task in the queue still has. */
+/** Deletes requirement sets that no task in the queue refers to any more. */
 export function deleteUnusedSets(setsMax: number) {
   return sql<{ looked_at: number }>`select forget_left_sets(${setsMax}) as looked_at`;
 }

@@ -8,15 +8,19 @@ import {
 } from './queue-tidier.sql.ts';
 
 const batchMax = 1000;
-/** Each holds a lock until the batch is done. */
+/** Each requirement set stays locked until the batch is done. */
 const setsMax = 200;
-/** Five of the worker's rounds: rows that are locked in one round are found again in the next. */
+/**
+ * The age of the claims that a later round checks: five of the worker's rounds, so that a row that is locked in one
+ * round is found again in the next.
+ */
 const recentSeconds = 5;
 const beginning = '00000000-0000-0000-0000-000000000000';
 
 /**
- * Removes the rows that claims of specific tasks leave in the work queue (decision 0210). Searches for work skip them,
- * so it only affects speed. The first round walks the whole queue, later ones the claims of the last seconds.
+ * Removes the rows that claims of specific tasks leave in the work queue (decision 0210). Searches for work skip these
+ * rows, so this only affects speed. The first round walks the whole queue; later rounds only check the claims of the
+ * last few seconds.
  */
 export function tidyWorkQueue({ pool }: JobTools<Context>): Job {
   let after: string | null = beginning;
@@ -35,8 +39,8 @@ export function tidyWorkQueue({ pool }: JobTools<Context>): Job {
 }
 
 /**
- * Deletes the requirement sets that no row in the queue refers to any more. Each search reads those that match its
- * caller's abilities, so it only affects speed.
+ * Deletes the requirement sets that no row in the queue refers to any more. Leftover sets only slow down searches,
+ * which read all sets that match the caller's abilities.
  */
 export function removeUnusedSets({ pool }: JobTools<Context>): Job {
   return {

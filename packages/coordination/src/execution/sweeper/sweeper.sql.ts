@@ -27,7 +27,7 @@ export function findDueSessions([sweepAt, id]: QueuePosition, rowsMax: number) {
     order by sweep_at, id limit ${rowsMax}`;
 }
 
-/** The same for claims. */
+/** Active claims whose lease has expired, oldest first, under the same rules as sessions. */
 export function findDueClaims([sweepAt, id]: QueuePosition, rowsMax: number) {
   return sql<DueRow>`
     with living as materialized (

@@ -155,8 +155,8 @@ test('a heartbeat at the instant of the sweep either keeps its claim or finds it
   for (let round = 0; round < raceRounds; round += 1) {
     const task = await makeTask(baton);
     const claim = await claimTask(worker, task.id);
-    // The lease expires at about the time when both arrive: certainly later in the first round, and earlier in the
-    // second.
+    // The lease expires at about the time when both requests arrive: certainly later in the first round, and certainly
+    // earlier in the second.
     await endClaimLease(baton, task.id, [60_000, -1000][round] ?? round % 12);
     const beats = Array.from({ length: 3 }, () => worker.actor.post(`/claims/${claim.id}:heartbeat`));
     const sweeps = sweepers.map(({ claims }) => claims.run());

@@ -21,9 +21,9 @@ import {
 } from './sweeper.sql.ts';
 
 /**
- * Records expired leases of absent holders (docs/reference/claims.md#leases). Only the records depend on it, because
- * every use of a lease compares it with the database clock. An entry that fails is postponed and doesn't block the
- * others.
+ * Records expired leases of absent holders (docs/reference/claims.md#leases). Nothing but these records depends on the
+ * job, because every use of a lease compares it with the database clock. An entry that fails is postponed and doesn't
+ * block the others.
  */
 
 const batchMax = 100;
@@ -45,7 +45,7 @@ export function expireDueSessions({ pool, command, log }: JobTools<Context>): Jo
     async run() {
       const due = await walk.next();
       const handled = await sumOf(due, (session) =>
-        // One of its claims may cause the failure: without them, the session ends, and its claims are left to
+        // One of the session's claims may cause the failure, so the session is ended without them, and they are left to
         // `finishEndings`.
         putOff.attempt(session.id, () => expire(session).catch(unlessUnreachable(() => expire(session, 0)))),
       );
@@ -136,8 +136,8 @@ async function expireClaims(context: Context, claimIds: readonly string[]): Prom
 }
 
 /**
- * Finishes the cleanup after a disable or the end of a session: one batch of each, in separate transactions. If a batch
- * fails, its sessions and claims are retried one by one, and later batches exclude those that fail.
+ * Finishes the cleanup after a principal was disabled or a session ended: one batch of each, in separate transactions.
+ * If a batch fails, its sessions and claims are retried one by one, and later batches exclude those that fail.
  */
 export function finishEndings({ pool, command, log }: JobTools<Context>): Job {
   const name = 'endings';

@@ -16,9 +16,9 @@ export function refuseSpentDuration(run: RunRow & { is_over_time: boolean }): vo
 }
 
 /**
- * Refuses a further action if the run has reached its maximum number of actions, or its budget of tokens or money is
- * used up: its own, or one of a run above it, which includes the runs below. The runs of a tree don't wait for each
- * other's locks, so several concurrent actions may each be the last.
+ * Refuses a further action if the run has reached its maximum number of actions, or has used up a budget of tokens or
+ * money: its own, or that of an ancestor run, which includes the usage of all runs below it. The runs of a tree don't
+ * wait for each other's locks, so several concurrent actions may each be accepted as the last one.
  * @throws Refusal `budget_exceeded`, with the run whose budget it is
  */
 export async function refuseSpentBudget({ db, tenantId }: Context, run: RunRow): Promise<void> {
@@ -31,11 +31,11 @@ export async function refuseSpentBudget({ db, tenantId }: Context, run: RunRow):
 }
 
 /**
- * Refuses costs in a currency other than that of the recorded costs, or of any money budget that applies: of the run
- * itself or of one above it. Otherwise they would escape the budget.
- * @param currency of the costs; null without any
+ * Refuses costs in a currency other than that of the recorded costs, or of any money budget that applies: that of the
+ * run itself or of an ancestor. Costs in another currency would escape the budget.
+ * @param currency of the costs; null if there are none
  * @param added the currency of the costs that the action already has
- * @throws Refusal `invalid_action`, with the run whose budget it is if that is one above
+ * @throws Refusal `invalid_action`, with the run whose budget it is if that is an ancestor
  */
 export async function refuseOtherCurrency(
   { db, tenantId }: Context,

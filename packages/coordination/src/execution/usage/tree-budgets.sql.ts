@@ -10,8 +10,8 @@ export interface TreeBudgetRow {
 }
 
 /**
- * The budgets of a run and of its ancestors, nearest first, each with the usage of its run and all runs below, in every
- * attempt. A run is at most 8 levels deep.
+ * The budgets of a run and of its ancestors, nearest first, each with the usage of its run and all runs below it, in
+ * every attempt. A run is at most 8 levels deep.
  */
 export function sumTreeBudgets(tenantId: string, runId: string) {
   return sql<TreeBudgetRow>`

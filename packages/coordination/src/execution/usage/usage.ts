@@ -12,7 +12,7 @@ export const Usage = z
   .meta({ id: 'Usage' });
 export type Usage = z.infer<typeof Usage>;
 
-/** The verb checks it against the known currencies. */
+/** The handler checks the code against the known currencies. */
 export const CurrencyCode = z
   .string()
   .regex(/^[A-Z]{3}$/, 'must be a currency code of ISO 4217')

@@ -31,10 +31,10 @@ export async function launchedRunOf({ db, tenantId, caller }: Context): Promise<
 }
 
 /**
- * For work that continues in the caller's name after the run and the session, such as a rule. It refers to neither, so
- * inside a launched run it is refused regardless of the grant, and a session that acts for a person limits it if
- * CP_DELEGATION_NARROWS is set. See docs/reference/actions-and-usage.md#grants.
- * @returns the limits: each set lists the permissions that it may have at most
+ * Limits work that continues in the caller's name after the run and the session have ended, such as a rule. It
+ * refers to neither, so inside a launched run it is refused regardless of the grant, and a session that acts for a
+ * person limits it if CP_DELEGATION_NARROWS is set. See docs/reference/actions-and-usage.md#grants.
+ * @returns the limits: each is a set of permissions that the work may not exceed
  * @throws Refusal `child_grant_exceeded`, `permission_denied`
  */
 export async function requireStanding(

@@ -14,7 +14,7 @@ import { countArtifacts, findArtifactsOfRuns, updateHandlesToResolved } from './
 /** The limits of a child's result. See docs/reference/actions-and-usage.md#results. */
 export const childResultMax = { summaryCharacters: 2_000, dataBytes: 16_384, artifactRefs: 50 };
 
-/** The result of a child for its parent, besides its outcome. */
+/** The result of a child for its parent, in addition to the child's outcome. */
 export interface ChildResult {
   readonly summary: string;
   readonly data: JsonObject;
@@ -80,10 +80,10 @@ function refuseTooLarge({ summary, data, artifactRefs = [] }: ChildResult): void
 
 /**
  * Stores the results of launched runs in their handles and writes the events on the runs that launched them; a result
- * is written once. The runs must have ended in this change; runs that were not launched by another are skipped at no
- * cost.
+ * is written once. The runs must have ended in this change; runs that were not launched by another run are skipped
+ * at no cost.
  * @param given the executor's result; without it the summary is the reason for the failure
- * @param causationId the cause of their end, if not their own executor
+ * @param causationId the cause of their end, unless their own executor ended them
  */
 export async function recordChildResults(
   context: Context,

@@ -6,7 +6,7 @@ import { childRevoked } from './children.events.ts';
 
 /**
  * Writes the event of a revoked launch on the run that launched it.
- * @param causationId the cause of the revocation, if not a request for this handle
+ * @param causationId the cause of the revocation, unless it was a request for this handle
  */
 export function noteChildRevoked(
   context: Context,

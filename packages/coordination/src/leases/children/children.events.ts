@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/http/service';
 import { Uuid } from '@baton/values/wire';
 
-/** Events about children on the run that launched them: ids and sizes, never their titles and data. */
+/** Events about children on the run that launched them: ids and sizes, never titles or data. */
 
 const childRun = {
   childHandleId: Uuid,
@@ -12,7 +12,7 @@ const childRun = {
   attempt: z.int(),
 };
 
-/** A run of the child's task started; after a suspended run, or one whose lease expired, it is the next run. */
+/** A run of the child's task started. If an earlier run was suspended or its lease expired, this is the next run. */
 export const childStarted = defineEvent('run.child.started', 'run', z.strictObject(childRun));
 
 /** The child's result was stored in its handle. */
@@ -27,7 +27,7 @@ export const childResolved = defineEvent(
   }),
 );
 
-/** The launch was revoked and must not be started. */
+/** The launch was revoked; its task must not be started. */
 export const childRevoked = defineEvent(
   'run.child.revoked',
   'run',

@@ -1,7 +1,7 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { ChildHandleOfParentRow } from './child-handle-row.ts';
 
-/** Reads the ceiling of a launched run; returns no row for a run that was not launched by another. */
+/** Reads the ceiling of a launched run; returns no row for a run that was not launched by another run. */
 export function findGrantOfRun(tenantId: string, runId: string) {
   return sql<{ permissions: string[] }>`
     select h.permissions from runs r join child_handles h on h.id = r.child_handle_id
@@ -71,7 +71,7 @@ export function updateHandlesToResolved(tenantId: string, results: readonly NewR
     from resolved join tasks t on t.id = resolved.parent_task_id order by resolved.id`;
 }
 
-/** The oldest artifacts of runs, at most `perRunMax` of each. */
+/** The oldest artifacts of each run, at most `perRunMax` per run. */
 export function findArtifactsOfRuns(tenantId: string, runIds: readonly string[], perRunMax: number) {
   return sql<{ run_id: string; artifact_ids: string[] }>`
     select run.id as run_id, array(
@@ -81,7 +81,7 @@ export function findArtifactsOfRuns(tenantId: string, runIds: readonly string[],
     from unnest(${runIds}::uuid[]) as run(id)`;
 }
 
-/** The number of these ids that are artifacts of the tenant. */
+/** The number of the given ids that belong to artifacts of the tenant. */
 export function countArtifacts(tenantId: string, artifactIds: readonly string[]) {
   return sql<{ count: number }>`
     select count(*) as count from artifacts where tenant_id = ${tenantId} and id = any (${artifactIds}::uuid[])`;

@@ -3,8 +3,8 @@ import { sql } from '@baton/kernel/database/sql';
 export type DelegatedRow = { delegation_id: string; permissions: string[] };
 
 /**
- * Reads the delegated permissions of a principal's session; returns no row if it doesn't act for another principal.
- * They never change.
+ * Reads the permissions delegated to a principal's session, which never change; returns no row if the session doesn't
+ * act for another principal.
  */
 export function findDelegatedRights(
   tenantId: string,
@@ -18,7 +18,7 @@ export function findDelegatedRights(
       and s.id = coalesce(${sessionId}::uuid, (select session_id from runs where id = ${runId}::uuid and tenant_id = ${tenantId}))`;
 }
 
-/** Delegations with permissions, under which a principal currently has a session. */
+/** Delegations with permissions under which a principal currently has a session. */
 export function findLiveDelegations(tenantId: string, principalId: string) {
   return sql<DelegatedRow>`
     select d.id as delegation_id, d.permissions

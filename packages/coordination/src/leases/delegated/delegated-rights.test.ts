@@ -30,7 +30,7 @@ after(async () => {
   await wide?.close();
 });
 
-/** The agent in a session for a person, whose delegation lists these rights. */
+/** The agent, in a session for a person whose delegation lists these permissions. */
 async function delegated(
   permissions: string[],
   of = { baton, human, agent },
@@ -72,7 +72,7 @@ test("a session whose delegation lacks tasks.claim can't claim in any way", asyn
   await endClaimLease(baton, task.id);
   const reclaim = by.actor.post(`/claims/${dead.id}:reclaim`, { sessionId: by.sessionId });
   assert.deepEqual(await refused(reclaim, 403, 'permission_denied'), denied);
-  // A session of another principal is still refused with its own code.
+  // Another principal's session is still refused with its own code, `session_owner_mismatch`.
   const stolen = holder.actor.post(`/tasks/${task.id}:claim`, { sessionId: by.sessionId });
   await refused(stolen, 403, 'session_owner_mismatch');
   // In its own session, the agent has its own rights.
@@ -87,7 +87,7 @@ test('a session can only change and complete its claimed task with tasks.write',
   assert.deepEqual(await refused(patch(by, task, claim), 403, 'permission_denied'), denied);
   assert.deepEqual(await refused(complete(by, task, claim), 403, 'permission_denied'), denied);
   const free = await makeTask(baton);
-  // A write without a claim is not made in the session.
+  // The delegation doesn't limit a write without a claim, because the write isn't made in the session.
   await done(by.actor.patch(`/tasks/${free.id}`, { title: 'x' }, { 'if-match': '"task-1"' }));
   const writer = await delegated(['tasks.claim', 'tasks.write']);
   const other = await makeTask(baton);

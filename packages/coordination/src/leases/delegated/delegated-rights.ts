@@ -7,9 +7,9 @@ import { findDelegatedRights, findLiveDelegations } from './delegated-rights.sql
 export type InSession = { readonly sessionId: string } | { readonly runId: string };
 
 /**
- * With `CP_DELEGATION_NARROWS`, writes in a session for a person also require the right in the delegation, unless it
- * lists none. Without the setting there is no query. A delegation's rights never change, so nothing is locked; its
- * expiry is checked by the claim gate. See docs/reference/sessions.md#delegations.
+ * With `CP_DELEGATION_NARROWS`, writes in a session for a person also require the permission in the delegation, unless
+ * the delegation lists none. Without the setting there is no query. A delegation's permissions never change, so nothing
+ * is locked; its expiry is checked by the claim gate. See docs/reference/sessions.md#delegations.
  * @throws Refusal `permission_denied` with the delegation
  */
 export async function requireDelegated(
@@ -30,8 +30,8 @@ export async function delegatedRights({ db, tenantId, caller, settings }: Contex
 }
 
 /**
- * Limits objects that the caller creates outside any session, which outlive sessions: by the delegations of all its
- * current sessions.
+ * Limits objects that the caller creates outside any session, and which outlive sessions: the delegations of all the
+ * caller's current sessions must permit them.
  * @throws Refusal `permission_denied` with a delegation that lacks the permission
  */
 export async function requireStandingRights(

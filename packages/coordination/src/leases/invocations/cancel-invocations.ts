@@ -10,7 +10,7 @@ export interface Cancellation {
   /** `cancelled`, or `basis_revoked` if the invocation's basis no longer allows it. */
   readonly code: 'cancelled' | 'basis_revoked';
   readonly reason: string;
-  /** The caller; null for background work. */
+  /** Who cancels the invocations: the caller (`principal`), or the service in background work (`system`). */
   readonly initiator: 'principal' | 'system';
 }
 
@@ -53,7 +53,7 @@ export async function cancelCalls(
 
 /**
  * Withdraws the invocations of a principal that is being disabled: the first batch now; the rest, and locked ones, by
- * the worker, which was notified of the principal's change. It doesn't wait for locks.
+ * the worker, which is notified of the change to the principal. It doesn't wait for locks.
  * @returns the total
  */
 export async function withdrawCallsOf(context: Context, principalId: string): Promise<number> {

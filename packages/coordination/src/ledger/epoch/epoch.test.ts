@@ -117,7 +117,7 @@ test('a statement that assigns a position starts the epoch if no new connection 
 test('a command that was running when the epoch began writes inside the epoch', async () => {
   const ids = await baton.pool.transaction(async (tx) => {
     await tx.run(sql`select pg_current_xact_id()`);
-    // Other transactions begin and end meanwhile.
+    // Other transactions begin and end in the meantime.
     await writeEvents(baton.pool, baton.tenantId, [{}]);
     await restarted();
     return writeEvents(tx, baton.tenantId, [{}]);
@@ -142,7 +142,7 @@ test('many processes that start at once raise the offset once, and no event of t
   const writers = Array.from({ length: 4 }, async () => {
     while (writing) {
       await baton.pool.transaction(async (tx) => {
-        // The id is assigned before the offset is raised, the event possibly after.
+        // The transaction gets its id before the offset is raised, but may write its event afterwards.
         await tx.run(sql`select pg_current_xact_id()`);
         written.push(...(await writeEvents(tx, baton.tenantId, [{}])));
       });
@@ -167,7 +167,7 @@ test('many processes that start at once raise the offset once, and no event of t
   await new Promise((done) => setTimeout(done, 100));
   writing = false;
   await Promise.all(writers);
-  // A transaction of any database of the cluster holds the horizon back, and with it the last events.
+  // A transaction in any database of the cluster holds the horizon back, and with it the last events.
   await journalIsStable(baton.pool);
   isStable = true;
   await reading;

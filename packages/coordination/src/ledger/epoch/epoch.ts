@@ -5,7 +5,7 @@ const undefinedFunction = '42883';
 
 /**
  * Ensures that the journal's positions are those of this server: above every position that was ever assigned in any
- * history of this database, so that a cursor never skips. Run it on every new connection; behind a pooler, where
+ * history of this database, so that a cursor never skips events. Run it on every new connection; behind a pooler, where
  * connections outlive the server, every statement that assigns a position and every read checks again. See
  * docs/reference/journal.md#epochs.
  * @returns the reason for a new epoch, or undefined

@@ -42,7 +42,7 @@ test('an event follows all events committed before it, even if its transaction i
     order.map(({ id }) => id),
     [written[0], other, written[1]],
   );
-  // The cluster has a single horizon: transactions of other databases also hold it back for a moment.
+  // The cluster has a single horizon: transactions in other databases also hold it back for a moment.
   for (let waitedMs = 0; waitedMs < 60_000 && !(await isBelowHorizon(written[1] ?? '')); waitedMs += 50)
     await new Promise((done) => setTimeout(done, 50));
   for (const id of [...written, other]) assert.equal(await isBelowHorizon(id), true);

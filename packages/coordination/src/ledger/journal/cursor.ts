@@ -9,7 +9,7 @@ export interface JournalPosition {
   readonly sequence: number;
 }
 
-/** A position by sequence alone, as sent by older consumers; delivered events have complete cursors. */
+/** A position by sequence alone, as sent by older consumers; the cursors of delivered events are complete. */
 export interface LegacyPosition {
   readonly afterSequence: number;
 }
@@ -53,8 +53,8 @@ export function parseLegacySequence(text: string): LegacyPosition {
 
 /**
  * The position before which everything is committed: a client that reads the state and then the journal from here
- * misses no change. Select `horizon`, `journal_horizon()`, in the statement that reads the state or before it, never
- * after it.
+ * misses no change. Select `journal_horizon()` as the horizon in the statement that reads the state or in an earlier
+ * one, never in a later one.
  */
 export function cursorAtHorizon(horizon: number): string {
   return encodeCursor({ position: horizon, sequence: 0 });

@@ -4,13 +4,16 @@ import type { Tables } from '../../service/schema.ts';
 import type { JournalPosition } from './cursor.ts';
 import type { EventRow } from './event.ts';
 
-/** The bounds of one read, with an event if there is one: the first row is returned even without. */
+/** The bounds of one read, and an event if there is one: the first row is returned even without an event. */
 export type PageRow = Pick<
   RowOf<Tables['journal_floors']>,
   'floor_position' | 'floor_sequence' | 'floor_top_sequence'
 > & {
   horizon: number;
-  /** Whether an open transaction still hides committed events; computed on request, without filters. */
+  /**
+   * Whether an open transaction still hides committed events; only determined on request and without a filter,
+   * otherwise false.
+   */
   is_held_back: boolean;
   /** Whether the positions are those of the server that is running now. */
   is_current: boolean;
@@ -44,23 +47,24 @@ export interface PageBounds {
 
 // Floor, horizon and events are read in one statement, hence in one snapshot: everything below that snapshot's horizon
 // is visible to it, and neither a prune nor an archiving can intervene. An event is in exactly one of the two tables.
-// The horizon is the current one each time, without a round trip. The server and the position are checked in it too:
-// behind a pooler the server may change between any two statements. The archive is not read if it has no event after
-// the position. Each table is ordered and limited separately: otherwise PostgreSQL read and sorted both tables whole
-// for one page (60 s with 10,000,000 events). Each is scanned only as far as it reaches: the index keeps moved and
-// deleted rows until the next vacuum.
+// The horizon is the current one each time, without a round trip. The server and the position are also checked in this
+// statement: behind a pooler the server may change between any two statements. The archive is not read if it has no
+// event after the position. Each table is ordered and limited separately: otherwise PostgreSQL read and sorted both
+// tables whole for one page (60 s with 10,000,000 events). Each table is scanned only within its own bounds, because
+// the index keeps moved and deleted rows until the next vacuum.
 //
 // A session is filed in no workspace, and its events name clients that may work in hidden ones. A person with limited
 // visibility gets the events of their own sessions and of those opened for them. Others are excluded: whether
-// `sees_session` shows one depends on all its claims, and reading these for each of 50,000 events takes too long.
+// `sees_session` shows a session depends on all its claims, and reading these for each of 50,000 events takes too long.
 
 /** The maximum number of events of one read, plus one that shows whether more follow. */
 export const pageRowsMax = 1001;
 
 /**
  * All events after a position, oldest first, by the index (tenant, position, sequence). The planner knows the limits of
- * both tables (`pageRowsMax`) and assumes a hundredth of the two around them, so it plans once. Without that, it
- * planned again for each page of a journal of 10,000,000 events, which took half of the page's time.
+ * both tables (`pageRowsMax`), and assumes that the two limits around them leave a hundredth of the rows, so it plans
+ * only once. Without the known limits, it planned again for each page of a journal of 10,000,000 events, which took
+ * half of the page's time.
  */
 export function findEveryEventForward({ tenantId, from, afterSequence, rowsMax, asksHeldBack }: PageBounds) {
   return sql<PageRow>`
@@ -172,7 +176,7 @@ export function findEventsBackward({ tenantId, from, filter, ...bounds }: PageBo
     order by e.position desc, e.sequence desc`;
 }
 
-/** The same for one entity, by the index of its stream, so no event is skipped. */
+/** All events of one entity after a position, by the index of the entity's stream, so no event is skipped. */
 export function findEntityEventsForward({ tenantId, from, afterSequence, filter, rowsMax }: PageBounds) {
   return sql<PageRow>`
     ${selectPage(tenantId, from)}
@@ -211,7 +215,7 @@ export function findEntityEventsBackward({ tenantId, from, filter, rowsMax }: Pa
     order by e.position desc, e.sequence desc`;
 }
 
-/** A position in the journal; the floor is returned even without one. */
+/** A position in the journal; the floor is returned even if there is no position. */
 export type ScanEndRow = Pick<PageRow, 'floor_position' | 'floor_sequence'> &
   (JournalPosition | { position: null });
 
@@ -237,7 +241,10 @@ export function findScanEndForward({ tenantId, from, afterSequence, scanMax }: P
     where f.tenant_id = ${tenantId}`;
 }
 
-/** If a prune intervenes, fewer events remain than were skipped; in that case, no earlier events remain. */
+/**
+ * If a prune intervenes, fewer events may remain than were skipped; the query then returns no row, because no earlier
+ * events remain.
+ */
 export function findScanEndBackward({ tenantId, from, scanMax }: PageBounds, horizon: number) {
   return sql<JournalPosition>`
     select e.position, e.sequence
@@ -274,9 +281,9 @@ export function findNewest({ tenantId, from, afterSequence }: PageBounds, horizo
 }
 
 /**
- * The position from which a reader of another history continues: after the last event that both can have. Below the
- * horizon, that is the newest event up to its position, because later writes are in later epochs. Above the horizon the
- * current epoch itself may differ, so everything is read again.
+ * The position from which a reader of another history continues: after the last event that both histories can have.
+ * Below the horizon, that is the newest event up to its position, because later writes are in later epochs. Above the
+ * horizon, the current epoch itself may differ, so everything is read again.
  */
 export function findCommonEvent({ tenantId, from }: PageBounds, horizon: number) {
   return sql<JournalPosition>`
@@ -301,7 +308,9 @@ export function findCommonEvent({ tenantId, from }: PageBounds, horizon: number)
     where f.tenant_id = ${tenantId}`;
 }
 
-/** The horizon, and whether the positions are of the running server and of this history. */
+/**
+ * The horizon, whether the positions are those of the running server, and whether the position belongs to this history.
+ */
 function boundOf(tenantId: string, from: JournalPosition) {
   return part`horizon, journal_epoch_is_current() as is_current,
         is_journal_place(${tenantId}, ${from.position}, ${from.sequence}, horizon) as is_known`;

@@ -101,11 +101,11 @@ test('16 parallel writers, some slow, some rolled back, in two processes: reader
   assert.equal(writers.length, 16);
   await Promise.all(
     writers.map(async (write) => {
-      // A quarter of the transactions roll back; each of the others writes at least one event.
+      // A quarter of the transactions are rolled back; each of the others writes at least one event.
       for (; performance.now() < until || writes < 2 * eventsMin; writes += 1) await write();
     }),
   );
-  // The other streams were open during the writes; a late one reads everything from the start.
+  // The other streams were open during the writes; this one is opened afterwards and reads everything from the start.
   const late = openStream(other.url, { token: actor.token });
   await journalIsStable(baton.pool);
   isOver = true;

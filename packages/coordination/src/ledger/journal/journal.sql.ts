@@ -4,7 +4,7 @@ import { writeDrafts } from './write-events.sql-parts.ts';
 
 /**
  * Writes journal rows and their outbox rows in one statement, in the given order.
- * @param writesOutbox whether they are also written for delivery to sinks
+ * @param writesOutbox whether the events are also written for delivery to sinks
  */
 export function insertEvents(tenantId: string, drafts: readonly EventDraft[], writesOutbox: boolean) {
   return sql`

@@ -48,8 +48,9 @@ export function emit<Payload extends z.ZodType>(
 }
 
 /**
- * Reports an event that a statement wrote itself to the tests, which validate its payload.
- * @throws Error for an event that is missing from the catalog: a programming error, see docs/reference/journal.md#events
+ * Reports an event that a statement itself has written to the tests, which validate its payload.
+ * @throws Error for an event that is missing from the catalog: a programming error, see
+ * docs/reference/journal.md#events
  */
 export function noteEvent(context: Context, event: EventDeclaration, payload: unknown): void {
   if (context.eventCatalog.get(event.type) !== event)

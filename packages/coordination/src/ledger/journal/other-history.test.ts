@@ -7,8 +7,9 @@ import { openStream } from '../../testing/stream/stream-client.ts';
 import { encodeCursor, type JournalPosition, parseCursor } from './cursor.ts';
 
 /**
- * The state after a snapshot or dump was restored, or a lagging standby was promoted: the newest events are lost, and
- * the numbers in their positions are assigned again. `other-history.real.test.ts` tests this with real servers.
+ * The state after a snapshot or dump has been restored, or a lagging standby has been promoted: the newest events are
+ * lost, and the numbers in their positions are assigned again. `other-history.real.test.ts` tests this with real
+ * servers.
  */
 
 let baton: TestCoordination;

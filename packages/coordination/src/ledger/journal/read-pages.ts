@@ -34,9 +34,9 @@ export const everyEvent: EventFilter = {
 };
 
 /**
- * A filter with few matches would read the whole journal for one page. At this limit the page ends, short but with a
- * cursor to continue. In a journal of a million events, skipping 50,000 took 30 ms; above 100,000 the planner began to
- * sort instead.
+ * A filter with few matches would read the whole journal for one page. At this limit the page ends: it is short, but
+ * has a cursor from which to continue. In a journal of a million events, skipping 50,000 took 30 ms; above 100,000 the
+ * planner began to sort instead.
  */
 const scanMaxDefault = 50_000;
 
@@ -75,13 +75,16 @@ export interface BackwardPage {
   readonly rows: readonly EventRow[];
   /** The end of the previous page; undefined at the beginning of the journal. */
   readonly previous: JournalPosition | undefined;
-  /** The cursor from which reading continues: for a tail, after events that its filter skipped; undefined in an empty journal. */
+  /**
+   * The cursor from which reading continues: for a tail, after events that its filter skipped; undefined in an empty
+   * journal.
+   */
   readonly newest: JournalPosition | undefined;
   readonly floor: JournalPosition;
 }
 
 /**
- * The stable events after `after`, or without it from the oldest that still exists.
+ * The stable events after `after`; if it is omitted, from the oldest that still exists.
  * @throws Refusal `cursor_below_journal_floor`, `cursor_from_other_history`
  */
 export async function readPageAfter(
@@ -106,7 +109,7 @@ export async function readPageAfter(
   if (isUnfiltered(filter)) return { ...common, rows, hasMore: false, next: last && positionOf(last) };
   const scanEnd =
     filter.entityId === null ? await db.row(findScanEndForward(reading, bound.horizon)) : undefined;
-  // Events pruned meanwhile can no longer be counted, so the page is read again. See
+  // Events pruned in the meantime can no longer be counted, so the page is read again. See
   // docs/reference/journal.md#archive-and-prune.
   if (scanEnd !== undefined && isBehind(floorOf(scanEnd), floor)) return readPageAfter(db, after, request);
   if (scanEnd !== undefined && scanEnd.position !== null)
@@ -115,7 +118,7 @@ export async function readPageAfter(
 }
 
 /**
- * The stable events that end just before `before`, or without it the newest.
+ * The stable events that end just before `before`; if it is omitted, the newest.
  * @throws Refusal `cursor_below_journal_floor`, `cursor_from_other_history`
  */
 export async function readPageBefore(
@@ -216,8 +219,9 @@ function refuseBelowFloor(cursor: JournalCursor | undefined, bound: PageRow): vo
 }
 
 /**
- * A cursor that can't be from this history is from one that a restore or a failover has ended. A legacy sequence is a
- * lower bound and belongs to no history. The refusal commits, because the read may have begun an epoch.
+ * A cursor that can't be from this history is from one that a restore or a failover has ended. A legacy sequence is
+ * only a lower bound and belongs to no history. The refusal commits its transaction, because the read may have begun an
+ * epoch.
  */
 async function refuseOtherHistory(
   db: Db,

@@ -1,9 +1,11 @@
 import { part } from '@baton/kernel/database/sql';
 
-/** Types that are in the journal but aren't delivered to sinks. See docs/reference/skills.md#events. */
+/**
+ * Types of events that are written to the journal but aren't delivered to sinks. See docs/reference/skills.md#events.
+ */
 const undeliveredTypes = ['skill.invocation_claimed'];
 
-/** The origin of the events that a statement writes itself. */
+/** The origin of the events that a statement itself writes. */
 export interface EventOrigin {
   readonly tenantId: string;
   readonly principalId: string;

@@ -30,15 +30,16 @@ export async function attemptDelivery(attempts: Attempts, delivery: Delivery): P
 }
 
 /**
- * Withholds events that may have crashed a worker: events of the same delivery are tried one by one, and an event that
- * was tried alone in as many crashes as the allowed attempts becomes a dead letter.
+ * Withholds events that may have crashed a worker: events of the same delivery are retried one by one, and an event
+ * that was sent alone in as many crashes as there are allowed attempts becomes a dead letter.
  * @returns undefined for a delivery that may be sent
  */
 function withholdSuspects({ rows, isUnsettled }: Delivery, attemptsMax: number): Outcome[] | undefined {
   const [{ attempts, unsettled }] = rows as [DueEventRow];
   if (!isUnsettled) return undefined;
   if (rows.length > 1) return rows.map(() => ({ kind: 'returned', isAlone: true }));
-  // In the first crash it may have been delivered with others, and one of those may have been at fault.
+  // A single crash isn't blamed on the event: it may have been delivered with others, and one of those may have been at
+  // fault.
   const isOver = unsettled > 1 && attempts > attemptsMax;
   return isOver ? [{ kind: 'failed', error: crashedEachTime, isUnsent: true }] : undefined;
 }
@@ -56,7 +57,8 @@ async function attemptEvent(
 }
 
 /**
- * Decides whether the event or the sink is at fault: if the sink responded, the event is, provided others succeeded.
+ * Decides whether the event or the sink is at fault: it is the event if the sink responded and other events were
+ * delivered.
  */
 function assignBlame(rest: SinkRest, outcome: Outcome, row: DueEventRow, beganAtMs: number): Outcome {
   if (outcome.kind === 'returned' || (outcome.kind === 'failed' && outcome.isFinal)) return outcome;
@@ -75,16 +77,16 @@ function assignBlame(rest: SinkRest, outcome: Outcome, row: DueEventRow, beganAt
 /** The outcome of one attempt. */
 export type Outcome =
   | { readonly kind: 'delivered' }
-  /** It counts as an attempt, unless it was not sent. */
+  /** Counts as an attempt, unless the event was not sent. */
   | {
       readonly kind: 'failed';
       readonly error: string;
       readonly cause?: unknown;
       readonly isUnsent?: boolean;
-      /** It becomes a dead letter without further attempts. */
+      /** The event becomes a dead letter without further attempts. */
       readonly isFinal?: boolean;
     }
-  /** It doesn't count as an attempt. */
+  /** Doesn't count as an attempt. */
   | {
       readonly kind: 'away';
       readonly error: string;
@@ -99,7 +101,7 @@ export type Outcome =
   | { readonly kind: 'returned'; readonly isAlone?: boolean };
 
 const errorLengthMax = 500;
-/** An aborted sink may still report that it was never connected. */
+/** How long to wait after an abort, because the sink may still report that it was never connected. */
 const lastWordMsMax = 100;
 
 /**
@@ -126,7 +128,7 @@ export async function sendEvent(sink: Sink, row: DueEventRow, closing: AbortSign
   }
 }
 
-/** Operators of the tenant can read the text; the network error is only logged. */
+/** Operators of the tenant can read this message; the network error is only logged. */
 function outcomeOf(error: unknown): Outcome {
   if (error instanceof SinkUnfinished) return { kind: 'returned' };
   const message = error instanceof Error ? error.message : 'unknown';
@@ -151,7 +153,8 @@ function aborted(signal: AbortSignal, over: AbortSignal): Promise<void> {
 }
 
 /**
- * PostgreSQL stores neither NUL nor half of a surrogate pair, which truncation may leave: the whole batch would fail.
+ * PostgreSQL stores neither NUL nor half of a surrogate pair, which truncation may leave; either would make the whole
+ * batch fail.
  */
 function storableText(text: string): string {
   return text.toWellFormed().replaceAll('\0', '\uFFFD');

@@ -8,7 +8,7 @@ export interface DeliveryClaims {
   batch(room: Room): Promise<readonly DueEventRow[][]>;
   /**
    * Claims one delivery, preferably a new one, because a paused sink is retried with events that it has not refused.
-   * Each call chooses another tenant: a sink may refuse all events of one tenant and accept those of others.
+   * Each call chooses a different tenant: a sink may refuse all events of one tenant and accept those of others.
    */
   first(room: Room): Promise<readonly DueEventRow[][]>;
   /** Like `first`, for one tenant. */
@@ -31,8 +31,8 @@ export function createDeliveryClaims(
   return { batch, first, firstOfTenant };
 
   /**
-   * Retries are only searched for in full scans, or if the last search left some: their index keeps delivered rows for
-   * as long as an old transaction of the cluster is open.
+   * Retries are searched for only in full scans, or if the last search left some: their index keeps delivered rows for
+   * as long as an old transaction in the cluster is open.
    */
   async function batch({ againMax, newMax, ...which }: Room): Promise<readonly DueEventRow[][]> {
     if (againMax + newMax <= 0) return [];
@@ -81,11 +81,14 @@ function byDelivery(rows: readonly DueEventRow[]): DueEventRow[][] {
 /** Events of one tenant that were claimed together, and are settled together. */
 export interface Delivery {
   readonly rows: readonly DueEventRow[];
-  /** Whether it was attempted before. */
+  /** Whether the delivery was attempted before. */
   readonly isAgain: boolean;
-  /** Whether an earlier worker claimed it and ended without a result. */
+  /** Whether an earlier worker claimed the delivery and ended without a result. */
   readonly isUnsettled: boolean;
-  /** Events not started by then are released, because another worker may claim them when the lock ends. */
+  /**
+   * The time by which events must be started: the others are released, because another worker may claim them when the
+   * lock ends.
+   */
   readonly beginUntilMs: number;
 }
 

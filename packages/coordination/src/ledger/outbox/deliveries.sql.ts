@@ -2,7 +2,7 @@ import { sql } from '@baton/kernel/database/sql';
 import type { EventRow } from '../journal/event.ts';
 
 export interface DeliveryKey {
-  /** With `lead`, the key of the delivery. */
+  /** Together with `lead`, the key of the delivery. */
   place: number;
   lead: number;
 }
@@ -10,7 +10,7 @@ export interface DeliveryKey {
 /** An event to deliver, with its delivery. */
 export type DueEventRow = EventRow &
   DeliveryKey & {
-    /** Previous attempts and this one. */
+    /** The number of attempts, including this one. */
     attempts: number;
     /** Previous claims of the delivery without a result: the worker crashed or lost its database connection. */
     unsettled: number;
@@ -24,20 +24,23 @@ export interface Which {
   /** Absent for all. */
   readonly onlyTenants?: readonly string[];
   /**
-   * Whether an unsettled delivery is claimed: never two at once, so that a crash identifies the one that caused it.
+   * Whether an unsettled delivery is claimed. Two are never claimed at once, so that a crash identifies the delivery
+   * that caused it.
    */
   readonly withUnsettled: boolean;
 }
 
 export interface Room extends Which {
-  /** The maximum number of events of retried and of new deliveries; the first delivery of each may have more. */
+  /**
+   * The maximum number of events of retried deliveries and of new ones; the first delivery of each kind may exceed it.
+   */
   readonly againMax: number;
   readonly newMax: number;
 }
 
 /**
- * Claims due deliveries for `lockSeconds`: no transaction is open during the delivery, and those of a crashed worker
- * become due again.
+ * Claims due deliveries for `lockSeconds`: no transaction is open during the delivery, and the deliveries of a crashed
+ * worker become due again.
  * @param afterPlace the place after which new deliveries are claimed
  */
 export function takeDue(
@@ -92,7 +95,7 @@ export type Settled = DeliveryKey & { locked_until: string };
 /** The remainder of a delivery: events to retry, or dead letters. */
 export interface Remainder {
   place: number;
-  /** The `lead` of the delivery that it was part of. */
+  /** The `lead` of the delivery that this remainder was part of. */
   of_lead: number;
   event_sequences: readonly number[];
   oldest_position: number;
@@ -105,7 +108,8 @@ export interface Remainder {
 }
 
 /**
- * Settles deliveries; one that another worker has claimed meanwhile, or an operator has changed, is left unchanged.
+ * Settles deliveries; one that another worker has claimed in the meantime, or that an operator has changed, is left
+ * unchanged.
  * @returns the new dead letters
  */
 export function settleDeliveries(settled: readonly Settled[], remainders: readonly Remainder[]) {

@@ -24,8 +24,8 @@ const closingMsMax = 1000;
 
 /**
  * Delivers events to one sink, independently of other sinks: with its own queue, retries and pauses. A failed delivery
- * is retried with increasing delays and becomes a dead letter after the last attempt. Deliveries in progress of a
- * killed worker are repeated when their lock ends, with the same ids. See docs/reference/journal.md#sinks.
+ * is retried with increasing delays and becomes a dead letter after the last attempt. If a worker is killed, its
+ * deliveries in progress are repeated with the same ids when their lock ends. See docs/reference/journal.md#sinks.
  */
 export function deliverTo(sink: Sink, distribute: Distribute, tools: Tools): Job {
   const delivery = new SinkDelivery(sink, distribute, tools);
@@ -103,7 +103,9 @@ class SinkDelivery {
     return [...tried, ...others];
   }
 
-  /** Tenants that use their share of a sink with such shares: their next events are claimed later. */
+  /**
+   * Tenants that already use their whole share of a sink with `tenantConcurrency`: their next events are claimed later.
+   */
   #busyTenants(): string[] {
     const { tenantConcurrency } = this.#sink;
     if (tenantConcurrency === undefined) return [];
@@ -119,7 +121,7 @@ class SinkDelivery {
     if (this.#rest.waitMs() > 0 || (isTrial && held.length > 0))
       return { againMax: 0, newMax: 0, withUnsettled };
     if (isTrial) return { againMax: 1, newMax: 1, withUnsettled };
-    // With shares, one tenant's backlog fills at most a share in each batch.
+    // In a sink with shares, the backlog of one tenant fills at most one share of each batch.
     const batchMax = this.#sink.tenantConcurrency ?? this.#batchMax;
     const free = Math.min(this.#batchMax, batchMax, this.#inProgressMax - countEvents(held));
     const again = countEvents(held.filter(({ isAgain }) => isAgain));

@@ -44,7 +44,7 @@ export class DeliveryResults {
     });
   }
 
-  /** Results remain until this succeeds: otherwise all their events would be delivered again. */
+  /** Results are kept until this succeeds: otherwise all their events would be delivered again. */
   async store(): Promise<void> {
     const stored = [...this.#finished];
     if (stored.length === 0) return;
@@ -63,7 +63,10 @@ export class DeliveryResults {
       log.error({ sink: this.#sink, sequence }, 'an event could not be delivered and became a dead letter');
   }
 
-  /** Events that remain together: each failed event has its own attempts, and refused types have their own pauses. */
+  /**
+   * Groups the events that remain in one delivery: a failed event is on its own, because it has its own attempts, and
+   * so is each refused type, because it has its own pause.
+   */
   #partOf({ row, outcome }: Sent): string {
     const isAlone = outcome.kind === 'failed' || (outcome.kind === 'returned' && outcome.isAlone);
     if (isAlone) return `alone ${row.sequence}`;

@@ -20,7 +20,7 @@ const folder = mkdtempSync(join(tmpdir(), 'baton-delivery-'));
 const secret = makeWebhookSecret();
 const log = createLog({ name: 'worker', level: 'silent' });
 const closing: (() => Promise<unknown>)[] = [];
-/** The tests start processes, and wait until the locks of killed ones expire. */
+/** Waits for up to a minute, because the tests start processes, and wait until the locks of killed ones expire. */
 const until = (holds: () => boolean | Promise<boolean>, what?: string) => untilIn(holds, what, 60_000);
 
 before(async () => {
@@ -71,7 +71,7 @@ const write = (count: number, more: object = {}, tenantId = baton.tenantId) =>
     tenantId,
     Array.from({ length: count }, () => more),
   );
-/** The pending deliveries, with the highest number of attempts. */
+/** The number of pending events, the highest number of attempts, and the number of dead letters. */
 const waiting = async () =>
   (await baton.pool.row<{ events: number; attempts: number; dead: number }>(sql`
     select coalesce(sum(cardinality(event_sequences)), 0)::int + (select count(*)::int from outbox) as events,
@@ -90,7 +90,7 @@ test('a change by a client reaches a webhook, signed, with the id of its event',
     id: string;
     data: object;
   };
-  // Delivery reads the outbox; readers of the journal also wait for older transactions of other tests.
+  // Readers of the journal wait for older transactions of other tests, whereas the delivery reads the outbox.
   await journalIsStable(baton.pool);
   const { items } = (await baton.admin.get(`/events?entityId=${task.body.id}`)).body;
   assert.deepEqual([id, data], [items[0].id, items[0]]);
@@ -118,7 +118,7 @@ test('a sink that is down delays no other, uses up no attempt, and gets all even
   const ids: string[] = [];
   for (let n = 0; n < 4; n += 1) ids.push(...(await write(60)));
   await until(() => up.received.length === 240, 'the sink that is up');
-  // Several pauses of the sink that is down.
+  // Longer than several pauses of the unavailable sink.
   await new Promise((done) => setTimeout(done, 1500));
   ids.push(...(await write(1)));
   await until(() => up.received.length === 241);
@@ -137,7 +137,7 @@ test('an event that a receiver refuses becomes a dead letter alone, even if the 
   await start([hook('there', there)], { CP_OUTBOX_MAX_ATTEMPTS: '2' });
   const later: string[] = [];
   await until(async () => {
-    // A lone 503 may be the sink's: it counts against the event when others succeed.
+    // A single 503 may be the fault of the sink itself; it counts against the event once others succeed.
     later.push(...(await write(1)));
     await new Promise((done) => setTimeout(done, 50));
     return (await waiting()).dead === 2;
@@ -159,8 +159,8 @@ test('no more deliveries are in progress than the sink allows', async () => {
   await write(6);
   const startedAt = performance.now();
   await until(async () => (await waiting()).dead === 6);
-  // Six events that never get a response, three at a time, each abandoned after 2 s: within 1 s, a request didn't
-  // always arrive on a busy machine.
+  // Six events that never get a response, three at a time, each abandoned after 2 s: with a timeout of 1 s, a request
+  // didn't always arrive on a busy machine.
   assert.ok(performance.now() - startedAt > 3000);
   assert.equal(server.received.length, 6);
 });
@@ -208,7 +208,7 @@ longTest(
   'workers that are killed under load lose no event, and repeat only deliveries in progress',
   async () => {
     const there = await receiver();
-    // Longer than a busy machine delays a worker: a live worker that loses its lock also causes repeats.
+    // Longer than the delay of a worker on a busy machine: a live worker that loses its lock also causes repeats.
     const lock = { CP_OUTBOX_LOCK_TIMEOUT_SECONDS: '5' };
     const env = settingsFor([hook('there', there)], lock);
     // Start both in parallel, because their starts take most of the time.

@@ -12,7 +12,7 @@ export interface Listing {
 
 /**
  * Newest deliveries first, by the indexes of pending and of dead deliveries. Since a delivery has at least one event,
- * it is enough to read as many deliveries as the page has rows, and all others with the same places.
+ * it is enough to read as many deliveries as the page has rows, and any others at the same places.
  */
 export function findUndelivered({ tenantId, status, after, rowsMax }: Listing) {
   return sql<UndeliveredRow>`
@@ -65,7 +65,7 @@ export function lockUndelivered(tenantId: string, place: number, sequence: numbe
     from locked d join events e on e.sequence = ${sequence}`;
 }
 
-/** Makes a dead letter pending, without attempts. */
+/** Makes a dead letter pending, with no attempts counted. */
 export function updateRedriven(place: number, lead: number) {
   return sql<{ next_attempt_at: string }>`
     update outbox_deliveries set attempts = 0, dead_at = null, available_at = now()
@@ -74,8 +74,8 @@ export function updateRedriven(place: number, lead: number) {
 }
 
 /**
- * Takes one event out of a delivery of several. A worker that is delivering it finds a changed delivery, so the others
- * are repeated.
+ * Takes one event out of a delivery with several. A worker that is currently sending that delivery finds it changed, so
+ * its other events are sent again.
  */
 export function splitDelivery(place: number, lead: number, sequence: number) {
   return sql`

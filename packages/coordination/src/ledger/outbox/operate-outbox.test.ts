@@ -144,7 +144,7 @@ test('a drop discards a dead letter or one of several pending events, unblocks r
       [[], 'outbox.dropped', { eventId, sink: 'test', reason: 'no use' }],
     );
     await refused(operator.post(`/operations/outbox/${id}:redrive`), 404, 'not_found');
-    // The event of the drop itself is pending too; only the three are checked.
+    // Removes the pending event about the drop itself, so that only the three events are checked.
     await baton.pool.run(sql`delete from outbox`);
   }
   assert.equal((await oldest())?.id, ids[3]);

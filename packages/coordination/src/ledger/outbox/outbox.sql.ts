@@ -1,7 +1,7 @@
 import { sql } from '@baton/kernel/database/sql';
 
 // The outbox is empty at one moment and full at the next, so its statistics are usually wrong. The statements are
-// written so that only an index scan looks cheap: with conditions that look selective (`is null`) or joins over an
+// written so that only an index scan looks cheap: with conditions that look selective (`is null`) or joins with an
 // unknown limit, the planner sorted the whole table for each batch.
 
 export interface ScannedRow {
@@ -18,13 +18,13 @@ export interface Distribution {
 
 /**
  * Moves the oldest rows of the outbox into the queues of the declared sinks; without a sink, the rows are only deleted.
- * This happens in one transaction. Each delivery has events of one tenant in the order of its journal. The outbox stays
- * empty regardless of the length of a sink's queue. It neither waits for writers nor makes them wait, because their
- * rows are new; rows that other workers have locked are skipped. If a sink has several filters, the event is moved if
- * one of them matches: workers that are not restarted yet have the old one. A filter that no worker has declared for
- * ten minutes counts only if the sink has no other.
+ * This happens in one transaction. Each delivery has events of one tenant in journal order. The outbox stays empty
+ * regardless of the length of a sink's queue. Because the rows that it writes are new, it neither waits for writers nor
+ * makes them wait; rows that other workers have locked are skipped. If a sink has several filters, the event is moved
+ * if one of them matches: workers that have not been restarted yet have the old filter. A filter that no worker has
+ * declared for ten minutes counts only if the sink has no other.
  * @param afterSequence the row after which to start: earlier rows are mostly deleted, but stay in the index while any
- * old transaction of the cluster is open
+ * old transaction in the cluster is open
  */
 export function moveToSinks({ rowsMax, eventsMax }: Distribution, afterSequence: number) {
   return sql<ScannedRow>`
@@ -67,7 +67,7 @@ export function deleteDiscarded(sinks: readonly string[], rowsMax: number) {
     select count(*) as deleted, coalesce(sum(events), 0) as events from gone`;
 }
 
-/** Deletes deliveries that were dropped at least that long ago. */
+/** Deletes deliveries that were dropped at least this many seconds ago. */
 export function deleteDropped(ageSeconds: number, rowsMax: number) {
   return sql`
     delete from outbox_deliveries where ctid = any (array(

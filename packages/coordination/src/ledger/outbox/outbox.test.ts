@@ -47,7 +47,7 @@ async function until(holds: () => boolean | Promise<boolean>, waitMs = 60_000): 
 }
 
 const working: Worker[] = [];
-// A worker that a failed test left running would deliver the events of the next test.
+// If a failed test left a worker running, it would deliver the events of the next test.
 afterEach(() => Promise.all(working.splice(0).map((worker) => worker.close())));
 
 async function start(deliver?: Deliver, env: Record<string, string> = {}): Promise<Worker> {
@@ -106,7 +106,7 @@ test('a failed delivery is retried after a delay, and delays no other', async ()
     seen.push(id);
     if (id === broken && failuresLeft-- > 0) throw new Error('receiver is away');
   };
-  // Longer than the wait for the failure, because a busy machine could miss a pause of a second.
+  // These pauses outlast the wait for the failure; a pause of a second could be missed on a busy machine.
   await start(deliver, { CP_OUTBOX_BACKOFF_BASE_SECONDS: '600', CP_OUTBOX_BACKOFF_MAX_SECONDS: '600' });
   let waiting: Waiting | undefined;
   await until(async () => {
@@ -149,7 +149,7 @@ test('an error whose text the database cannot store only affects its own event',
     sinks: [
       testSink(async ({ id }) => {
         if (id === broken) throw new Error('no \u0000 room');
-        // Its 500th character is the first half of a pair.
+        // The 500th character of the message is the first half of a surrogate pair.
         if (id === torn) throw new Error(`${'x'.repeat(499)}\u{1f600}`);
         delivered.push(id);
       }),
@@ -177,7 +177,7 @@ test('events that a crashed worker had locked become due again', async () => {
   assert.deepEqual(delivered, [id]);
 });
 
-/** A sink that never responds for some events, regardless of its signal. */
+/** A sink that never responds for some events, even after its signal has aborted. */
 function silentFor(ids: readonly (string | undefined)[], delivered: string[]) {
   const signals: AbortSignal[] = [];
   const sink: Deliver = ({ id }, signal: AbortSignal) => {
@@ -217,7 +217,7 @@ test('100 deliveries without a response delay no other, and the worker can be cl
   await until(async () => (await left()).length === silent.length);
   assert.deepEqual(delivered, behind);
   await Promise.all(working.splice(0).map((worker) => worker.close()));
-  // Each would be abandoned after 10 s.
+  // Waiting until the silent deliveries are abandoned would take 10 s.
   assertTookLess(beganAt, 9000);
 });
 

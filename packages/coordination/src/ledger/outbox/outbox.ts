@@ -12,8 +12,8 @@ type Tools = Pick<JobTools<Context>, 'pool' | 'settings' | 'log'>;
 const deletedRowsMax = 1000;
 
 /**
- * The jobs that empty the outbox, one per sink, so that sinks don't wait for each other. Without a sink, rows are only
- * deleted. See docs/reference/journal.md#sinks.
+ * The jobs that empty the outbox, and one job per sink, so that sinks don't wait for each other. Without a sink, rows
+ * are only deleted. See docs/reference/journal.md#sinks.
  */
 export function deliverOutbox(tools: Tools, { open, discarded }: Sinks): Job[] {
   const declaration = declare(tools, open);
@@ -29,7 +29,7 @@ export function deliverOutbox(tools: Tools, { open, discarded }: Sinks): Job[] {
   ];
 }
 
-/** No index has only the sink, and usually there is nothing to delete. */
+/** No index covers the sink alone, and usually there is nothing to delete. */
 const discardPauseMs = 10_000;
 
 function discard({ pool, log }: Tools, sinks: readonly string[]): Job {
@@ -49,7 +49,7 @@ function discard({ pool, log }: Tools, sinks: readonly string[]): Job {
   };
 }
 
-/** Until then, a repeated `:drop` still finds the dropped delivery. */
+/** Deletes dropped deliveries after a delay, so that a repeated `:drop` still finds them. */
 function sweepDropped({ pool, settings }: Tools): Job {
   return {
     name: 'outbox dropped',
@@ -60,7 +60,10 @@ function sweepDropped({ pool, settings }: Tools): Job {
 
 const forgottenPauseMs = 600_000;
 
-/** Undelivered events of a sink that is in no worker's file block the retention of their tenants. */
+/**
+ * Reports sinks that are in no worker's file but have undelivered events, because these block the retention of their
+ * tenants.
+ */
 function watchForgotten({ pool, log }: Tools, known: readonly string[]): Job {
   let nextAt = 0;
   return {

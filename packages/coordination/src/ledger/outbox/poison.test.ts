@@ -14,7 +14,7 @@ import { SinkAway } from '../sinks/sink.ts';
 
 let baton: TestCoordination;
 const working: Worker[] = [];
-/** A pause is longer than any wait of a test. */
+/** Longer than any wait in a test, so that a pause never ends during a wait. */
 const restSeconds = '60';
 before(async () => {
   baton = await startCoordination({ CP_OUTBOX_BATCH_SIZE: '3', CP_OUTBOX_BACKOFF_BASE_SECONDS: restSeconds });
@@ -61,7 +61,7 @@ test('if only one tenant has events, they do not use up their attempts on a sink
   });
   await until(() => refused >= 100, '100 consecutive failures');
   await pause();
-  // Deliveries in progress at the hundredth failure still fail.
+  // Deliveries that were in progress at the hundredth failure fail as well.
   assert.ok(refused <= 100 + 200, `${refused} attempts`);
 });
 
@@ -74,7 +74,8 @@ test('a sink that refuses the events of several tenants is paused for all', asyn
     throw new Error('answered 500');
   });
   await until(() => new Set(refused).size === 2 && refused.length >= 100, 'failures of both tenants');
-  // Those that were in progress may take longer than a pause on a busy machine. A pause is longer than this wait.
+  // On a busy machine, deliveries in progress may outlast one `pause()`, so this repeats until no new one fails. The
+  // pause of the sink is longer than this wait.
   let tries = 0;
   await until(
     async () => {

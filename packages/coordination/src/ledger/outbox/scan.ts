@@ -4,15 +4,17 @@
 const fullScanPauseMs = { min: 1000, max: 60_000 };
 
 /**
- * Lets each batch of a queue in a table begin after the previous one. A batch from the beginning skips all rows deleted
- * since the oldest open transaction of the cluster began: at 8,000 new events a second, 118,000 were waiting after 20
- * s.
+ * Starts each batch of a queue stored in a table where the previous one ended. A batch that starts at the beginning
+ * skips all rows that were deleted since the oldest open transaction in the cluster began: at 8,000 new events a
+ * second, 118,000 were waiting after 20 s.
  * @param start the place before every row
  */
 export function createScan<Place>(start: Place) {
   let place = start;
   let nextFullScanAt = 0;
-  /** @param handle handles a batch and returns the last place that it found, undefined if it found none */
+  /**
+   * @param handle handles a batch and returns the last place that it found; undefined if it found none
+   */
   return async <Result extends { newest: Place | undefined }>(
     handle: (after: Place, isFull: boolean) => Promise<Result>,
   ): Promise<Result> => {

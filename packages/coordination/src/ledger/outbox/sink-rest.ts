@@ -1,10 +1,11 @@
-/** Consecutive failures after which a tenant is paused, or the sink if they are of several tenants. */
+/** Consecutive failures after which a tenant is paused, or the sink, if several tenants are affected. */
 const failuresMax = 100;
 const shortlyMs = 10_000;
-/** The maximum number of counters of each kind; a failure beyond it is counted for the sink alone. */
+/** The maximum number of counters of each kind; any failure beyond that is counted for the sink alone. */
 const lanesMax = 1000;
 /**
- * The maximum number of tenants that a statement skips; deliveries of further paused tenants are claimed and released.
+ * The maximum number of tenants that a statement skips; if more are paused, the deliveries of the others are claimed
+ * and released.
  */
 const passedOverMax = 100;
 
@@ -17,20 +18,20 @@ export interface Subject {
 export interface SinkRest {
   /** Milliseconds until the sink is tried again; 0 while it is not paused. */
   waitMs(): number;
-  /** Whether it must be tried with one delivery, as after each pause until a delivery succeeds. */
+  /** Whether the sink must be retried with a single delivery, as after each pause until a delivery succeeds. */
   readonly isTrial: boolean;
-  /** Tenants that are paused, or tried with one delivery at a time; 100 at most. */
+  /** Tenants that are paused, or retried with one delivery at a time; 100 at most. */
   restingTenants(): string[];
-  /** A sink whose pause has ended and that is not being retried. */
+  /** A tenant whose pause has ended and that is not being retried. */
   tenantToTry(): string | undefined;
   /** Milliseconds until an event of that tenant is tried again. */
   tenantWaitMs(subject: Subject): number;
   /** Milliseconds until an event of that tenant and type is tried again. */
   typeWaitMs(subject: Subject): number;
-  /** Whether a delivery may start now; `end` follows it. */
+  /** Whether a delivery may start now; the caller then calls `end`. */
   begin(subject: Subject): boolean;
   end(subject: Subject): void;
-  /** Whether a delivery succeeded shortly before then, by `performance.now()`, or since. */
+  /** Whether a delivery has succeeded since shortly before the given time, as measured by `performance.now()`. */
   deliveredAround(atMs: number): boolean;
   /** @param beganAtMs a delivery that started before the pause does not end it */
   delivered(beganAtMs: number): void;
@@ -44,8 +45,8 @@ export interface SinkRest {
 
 /**
  * Decides when a sink is paused: while it is unreachable, and after many consecutive failures. Otherwise an hour of
- * events would use up their attempts on a sink that is down. If all failures are of one tenant, only that tenant is
- * paused, because the sink may reject its events alone. Each pause is twice as long as the one before, until a delivery
+ * events would use up their attempts on a sink that is down. If all failures concern one tenant, only that tenant is
+ * paused, because the sink may reject only its events. Each pause is twice as long as the one before, until a delivery
  * succeeds; then the sink is up, and events that it rejects use up their attempts.
  */
 export function createRest(lengths: { baseMs: number; maxMs: number }): SinkRest {
@@ -75,7 +76,7 @@ export function createRest(lengths: { baseMs: number; maxMs: number }): SinkRest
     begin(subject) {
       if (sink.waitMs() > 0 || typeWaitMs(subject) > 0) return false;
       const lane = tenants.get(subject.tenant_id);
-      // Any tenant is suitable for retrying the sink itself.
+      // While the sink itself is being retried, the delivery may be that of any tenant.
       if (sink.isTrial() || !lane?.isTrial()) return true;
       if (lane.isBeingTried || lane.waitMs() > 0) return false;
       lane.isBeingTried = true;
@@ -123,7 +124,7 @@ export function createRest(lengths: { baseMs: number; maxMs: number }): SinkRest
   }
 }
 
-/** Failures since the last success, of one tenant or of one type. */
+/** Failures since the last success, for one tenant or for one type. */
 interface Lane extends Pauses {
   failures: number;
   isBeingTried: boolean;
@@ -131,9 +132,9 @@ interface Lane extends Pauses {
 
 interface Pauses {
   waitMs(): number;
-  /** Whether it was paused and has not recovered. */
+  /** Whether the tenant or type was paused and has not recovered. */
   isTrial(): boolean;
-  /** When the last pause began, by `performance.now()`. */
+  /** When the last pause began, as measured by `performance.now()`. */
   since(): number;
   rest(pauseMs?: number): void;
   end(): void;

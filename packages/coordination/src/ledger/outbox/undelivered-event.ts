@@ -61,7 +61,7 @@ export function deliveryIdOf({ place, sequence }: DeliveryPlace): string {
   return `${high.slice(0, 8)}-${high.slice(8)}-8000-8${low.slice(0, 3)}-${low.slice(3)}`;
 }
 
-/** An id of another format is looked up at a place that doesn't exist. */
+/** An id in another format is looked up at a place that doesn't exist. */
 export function parseDeliveryId(id: string): DeliveryPlace {
   const [, ...parts] = /^(.{8})-(.{4})-8000-8(.{3})-(.{12})$/.exec(id) ?? [];
   const [place, sequence] = [parts.slice(0, 2), parts.slice(2)].map((words) =>

@@ -21,7 +21,7 @@ export function findUnsettled([, afterId]: QueuePosition, rowsMax: number) {
     order by tenant_id limit ${rowsMax}`;
 }
 
-/** The same for one tenant; returns no row while another worker or a request is doing so. */
+/** Moves or deletes a batch of one tenant's rows; returns no row while another worker or a request is doing so. */
 export function settleFree(tenantId: string, rowsMax: number) {
   return sql<{ events: number }>`
     with free as materialized (
@@ -58,7 +58,7 @@ export function updateDueTenant(tenantId: string, intervalSeconds: number) {
     returning f.tenant_id`;
 }
 
-/** More remains to be archived: the tenant's next turn comes after the tenants that are due already. */
+/** If more remains to be archived, the tenant's next turn comes after the tenants that are already due. */
 export function updateTenantToDue(tenantId: string) {
   return sql`update journal_floors set archive_due_at = now() where tenant_id = ${tenantId}`;
 }

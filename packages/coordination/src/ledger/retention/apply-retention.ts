@@ -6,13 +6,13 @@ import { deleteFromArchive, findUnsettled, moveToArchive, settleFree } from './a
 
 /** A batch delays the readers of all tenants while it runs: 1,000 events took 40 ms. */
 const eventsMax = 1000;
-/** The response is sent after this time, and the worker continues. */
+/** After this time, the response is sent and the worker continues. */
 const settlingMsMax = 5000;
 const tenantsMax = 20;
 
 /**
  * Runs a retention command, then moves or deletes the selected rows in batches, each in its own transaction, so that
- * readers and writers don't wait for all of them. After the timeout, or a crash, the worker continues.
+ * readers and writers don't wait for all of them. After the timeout or a crash, the worker continues.
  */
 export async function applyRetention({
   command,

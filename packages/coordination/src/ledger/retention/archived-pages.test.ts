@@ -161,7 +161,7 @@ async function idsBackward(request: Request): Promise<string[]> {
 
 test('a page that ends early because of its filter skips no event if a prune intervenes', async () => {
   await archiveThrough(baton.pool, tenantId, idOf(59), 100);
-  // The page is read, then a prune intervenes before the end of the read is queried.
+  // A prune intervenes between the read of the page and the query for the end of that read.
   let statements = 0;
   const db: typeof baton.pool = {
     ...baton.pool,
@@ -239,7 +239,7 @@ longTest('a page reads no more rows of 20,000 events than of 60, archived or not
     from: { position: 0, sequence: 0 },
     filter: { ...everyEvent, entityId: entities[0] as string },
   };
-  // 30 to 80, depending on the rows not vacuumed yet; all 20,000 events fill 500.
+  // 30 to 80 pages are read, depending on the rows that have not been vacuumed yet; all 20,000 events fill 500 pages.
   const pagesMax = 150;
   const check = async (state: string) => {
     for (const statement of [

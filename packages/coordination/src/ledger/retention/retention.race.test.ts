@@ -17,7 +17,7 @@ import { type JournalPosition, parseCursor } from '../journal/cursor.ts';
  */
 
 /**
- * It continues until enough events are archived and enough connections are killed, regardless of the load on the
+ * The test writes until enough events are archived and enough connections are killed, regardless of the load on the
  * machine.
  */
 const writingMs = { min: byDepth(1000, 3000), max: 120_000 };
@@ -53,8 +53,8 @@ interface Page {
 }
 
 /**
- * Reads its pages and confirms each some time later, like the context adapter; the journal must keep the events that it
- * has not confirmed.
+ * Reads the consumer's pages and confirms each some time later, like the context adapter; the journal must keep the
+ * events that it has not confirmed.
  */
 async function consume(
   reader: Actor,
@@ -69,7 +69,7 @@ async function consume(
     const wasOver = isOver();
     const limit = wasOver ? 200 : lag.limit;
     const { status, body } = await reader.get(`/events?limit=${limit}${cursor}`);
-    // A connection that was killed a moment ago.
+    // The connection was killed a moment ago.
     if (status >= 500) continue;
     assert.equal(status, 200, `the consumer was refused: ${JSON.stringify(body)}`);
     const page = body as Page;
@@ -87,7 +87,7 @@ async function consume(
   return seen;
 }
 
-/** Counts responses; a response lost because of a kill isn't counted. */
+/** Counts responses, except those that were lost because of a kill. */
 async function putAway(
   operator: Actor,
   verb: 'archive' | 'prune',

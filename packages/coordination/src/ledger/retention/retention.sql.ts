@@ -21,14 +21,14 @@ export function findConsumer(tenantId: string, consumer: string) {
     select position, sequence from event_consumers where tenant_id = ${tenantId} and consumer = ${consumer}`;
 }
 
-/** The same for the slowest consumer, and the furthest position that readers can have. */
+/** Reads the position of the slowest consumer, and the furthest position that readers can have. */
 export function findSlowestConsumer(tenantId: string) {
   return sql<JournalPosition & { horizon: number }>`
     select position, sequence, journal_horizon() as horizon from event_consumers where tenant_id = ${tenantId}
     order by position, sequence limit 1`;
 }
 
-/** The first event after the archive that is not delivered yet or is a dead letter. */
+/** The first event after the archive that has not been delivered yet or is a dead letter. */
 export function findUndelivered(tenantId: string) {
   return sql<JournalPosition>`
     select event_position as position, event_sequence as sequence from oldest_undelivered(${tenantId})`;
@@ -38,13 +38,13 @@ export function findUndelivered(tenantId: string) {
 export type Range = JournalPosition & { events: number };
 
 export interface Bounds {
-  /** The events up to here were archived or pruned before. */
+  /** The events up to here have already been archived or pruned. */
   readonly after: JournalPosition;
   /** The last event that may be included. */
   readonly through: JournalPosition;
   /** The first event that must remain. */
   readonly before: JournalPosition;
-  /** The minimum age of events, and of all events before them. */
+  /** The minimum age of the events, and of all events before them. */
   readonly minAgeSeconds: number;
   readonly eventsMax: number;
 }
@@ -78,7 +78,7 @@ export function findArchivable(
     order by events desc limit 1`;
 }
 
-/** The same for events to prune from the archive, with the highest sequence. */
+/** Like `findArchivable`, for events of the archive that may be pruned; also returns the highest sequence. */
 export function findPrunable(tenantId: string, { after, through, before, minAgeSeconds, eventsMax }: Bounds) {
   return sql<Range & { top_sequence: number }>`
     with young as materialized (

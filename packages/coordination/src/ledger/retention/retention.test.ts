@@ -66,7 +66,7 @@ const retentionEvents = () =>
     select type, entity_id, actor_id, payload from events
     where tenant_id = ${tenantId} and type like 'event\_journal.%' order by position, sequence`);
 
-/** Makes the events as old as if they had been written then. */
+/** Makes the events look as if they had been written this many seconds ago. */
 async function age(ids: readonly string[], seconds: number): Promise<void> {
   await baton.pool.transaction(async (tx) => {
     await tx.run(sql`set local session_replication_role = replica`);

@@ -35,7 +35,7 @@ export async function archiveJournal(context: Context, body: RetentionBody): Pro
   return (await archiveUpTo(context, body)) ?? refuseWithoutConsumer();
 }
 
-/** The same; undefined for a tenant without the required consumer. */
+/** Like `archiveJournal`, but returns undefined for a tenant without the required consumer. */
 export async function archiveUpTo(
   context: Context,
   body: RetentionBody,
@@ -56,7 +56,7 @@ export async function archiveUpTo(
 }
 
 /**
- * Deletes the oldest events of the archive: the only operation that loses data. They can't be read from now on; the
+ * Deletes the oldest events of the archive: the only operation that loses data. From then on they can't be read; the
  * rows are deleted afterwards, in batches.
  * @throws Refusal `retention_blocked_by_consumer`
  */
@@ -76,8 +76,8 @@ export async function pruneJournal(context: Context, body: RetentionBody): Promi
 }
 
 /**
- * The last event that may be archived. Deliveries of visible events are already written, so they are queried after the
- * bounds.
+ * The last event that may be archived. The deliveries of an event are written before it is visible here, so undelivered
+ * events are queried after the bounds.
  */
 async function archivableOf({ db, tenantId }: Context, bounds: Bounds): Promise<Range | undefined> {
   const range = await db.row(findArchivable(tenantId, bounds));
@@ -91,7 +91,7 @@ function refuseWithoutConsumer(): never {
 }
 
 /**
- * Events that a consumer has not confirmed are kept. The floor is locked, so no cursor is reset meanwhile.
+ * Events that a consumer has not confirmed are kept. The floor is locked, so no cursor is reset in the meantime.
  * @returns undefined for a tenant without the required consumer
  */
 async function boundsOf(

@@ -10,7 +10,7 @@ import {
 import { archiveUpTo } from './retention.ts';
 
 const tenantsMax = 20;
-/** Events of one tenant in one turn; then other tenants follow. */
+/** The maximum number of events of one tenant per turn; then other tenants follow. */
 const eventsMax = 10_000;
 
 /**

@@ -7,7 +7,7 @@ export interface DeclaredSink {
   /** Null for all. */
   readonly tenants: readonly string[] | null;
   readonly type_patterns: readonly string[] | null;
-  /** The most events of one delivery; null for CP_OUTBOX_BATCH_SIZE. */
+  /** The maximum number of events per delivery; null for CP_OUTBOX_BATCH_SIZE. */
   readonly events_max: number | null;
 }
 
@@ -40,7 +40,7 @@ export function deleteDeclared(names: readonly string[]) {
   return sql`delete from outbox_sinks where name = any (${names}::text[])`;
 }
 
-/** All declared sinks, and whether no worker has declared them for ten minutes. */
+/** All declared sinks, and whether no worker has declared them in the last ten minutes. */
 export function findDeclared() {
   return sql<{ name: string; is_forgotten: boolean }>`
     select name, max(seen_at) < now() - interval '10 minutes' as is_forgotten

@@ -66,7 +66,7 @@ test("a worker distributes events to a sink even if its file doesn't list it, or
   for (let n = 0; n < 20; n += 1) ids.push(...(await write(20)));
   await until(() => delivered.length === 400, 'all events');
   await end(first);
-  // No worker delivers to it now, so its events stay pending.
+  // No worker delivers to the sink now, so its events stay pending.
   ids.push(...(await write(50)));
   await until(isEmpty, 'the outbox to be empty');
   await startWith([one]);
@@ -98,7 +98,7 @@ test('while workers declare different filters for a sink, it gets each event tha
   await write(1);
   await createDistribution(tools(), young.made)();
   assert.equal((await waiting()).length, 3);
-  // Without any worker the last filters stay in force.
+  // Without any worker, the last filters stay in force.
   await baton.pool.run(sql`update outbox_sinks set seen_at = now() - interval '2 days'`);
   const [late] = await write(1, { type: 'session.closed' });
   await createDistribution(tools(), async () => undefined)();

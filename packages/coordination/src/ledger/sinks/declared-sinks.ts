@@ -5,11 +5,13 @@ import type { Context } from '../context.ts';
 import { declareSinks, deleteDeclared, deleteOldFilters, findDeclared } from './declared-sinks.sql.ts';
 import type { Sink } from './sink.ts';
 
-/** A sink that no worker has declared for ten minutes is not in use. */
+/** How often a worker declares its sinks again: a sink that no worker has declared for ten minutes is not in use. */
 const touchPauseMs = 60_000;
 
 export interface Declaration {
-  /** Resolves when the sinks are declared in the database: before that, they would miss distributed events. */
+  /**
+   * Resolves when the sinks have been declared in the database: any event distributed before that would not reach them.
+   */
   readonly made: () => Promise<void>;
   /** Repeats the declaration. */
   readonly job: Job;
@@ -69,7 +71,7 @@ export async function undeclare(pool: Pool, names: readonly string[]): Promise<v
   await pool.run(deleteDeclared(names));
 }
 
-/** The names of all declared sinks, and whether no worker has declared them for ten minutes. */
+/** The names of all declared sinks, and whether no worker has declared them in the last ten minutes. */
 export async function declaredSinks(pool: Pool): Promise<{ name: string; isForgotten: boolean }[]> {
   const rows = await pool.rows(findDeclared());
   return rows.map(({ name, is_forgotten }) => ({ name, isForgotten: is_forgotten }));

@@ -17,7 +17,7 @@ export interface NatsTarget extends Pick<Sink, 'name' | 'filter' | 'concurrency'
   readonly token?: string | undefined;
   readonly user?: string | undefined;
   readonly password?: string | undefined;
-  /** The text of a .creds file. */
+  /** The content of a .creds file. */
   readonly credentials?: string | undefined;
   /** Files in PEM. */
   readonly tls?: NodeConnectionOptions['tls'] | undefined;

@@ -18,8 +18,8 @@ const concurrencyDefault = { log: 100, webhook: 64, nats: 256 };
 /**
  * Opens the sinks of CP_SINKS_FILE, without connecting yet.
  * @param path empty for no file
- * @param timeoutMsMax the maximum delivery timeout, even if the file has a longer one
- * @throws Error with one sentence
+ * @param timeoutMsMax the maximum delivery timeout, even if the file specifies a longer one
+ * @throws Error with a one-sentence message
  */
 export async function openSinks(
   path: string,

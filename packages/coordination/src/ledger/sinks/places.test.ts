@@ -54,7 +54,7 @@ test('a free place goes to the tenant that runs least, then to the one that wait
   assert.equal(tenants(running), 'aab');
   running[1]?.end();
   await settle();
-  // Tenant a runs none now, nor does c: a has waited longer.
+  // Neither tenant a nor tenant c has a running delivery now, and a has waited longer.
   assert.equal(tenants(running), 'aaba');
   running[2]?.end();
   await settle();

@@ -1,4 +1,4 @@
-/** Whose delivery it is. */
+/** The delivery that waits for a place. */
 interface Claimant {
   readonly isAgain: boolean;
   readonly tenantId: string;
@@ -7,8 +7,9 @@ interface Claimant {
 /** Bounds the number of concurrent deliveries; the others wait for their turn. */
 export interface Places {
   /**
-   * Runs when there is a place. Retried deliveries use at most half of the places, and deliveries of one tenant at most
-   * the tenant's share; of those that may run, one of the tenant with the fewest running ones is next.
+   * Runs the delivery when there is a place. Retried deliveries use at most half of the places, and deliveries of one
+   * tenant at most the tenant's share. Of the deliveries that may run, one of the tenant with the fewest running
+   * deliveries is next.
    */
   run<T>(claimant: Claimant, work: () => Promise<T>): Promise<T>;
 }
@@ -19,7 +20,7 @@ interface Waiting extends Claimant {
 
 /**
  * @param limit the number of places, read each time
- * @param tenantMax the most places of one tenant; undefined: all of them, first come, first served
+ * @param tenantMax the maximum number of places per tenant; undefined: all of them, first come, first served
  */
 export function createPlaces(limit: () => number, tenantMax?: number): Places {
   let running = 0;

@@ -85,7 +85,7 @@ const secretCharactersMax = 65_536;
 /**
  * Reads the file of CP_SINKS_FILE.
  * @param env for secrets by `env`; a secret by `file` is a path relative to the sinks' file
- * @throws Error with one sentence, which never repeats a secret
+ * @throws Error with a one-sentence message, which never repeats a secret
  */
 export async function readSinkFile(path: string, env: Environment): Promise<SinkTarget[]> {
   const { sinks } = checked(path, parse(path, await read(path, 'CP_SINKS_FILE')));
@@ -171,7 +171,7 @@ function parse(path: string, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The parser's message quotes the file.
+    // The parser's message quotes the file, which may contain secrets.
     throw new Error(`CP_SINKS_FILE ${path} is not JSON.`);
   }
 }

@@ -14,16 +14,17 @@ export interface Sink {
   /** The maximum number of concurrent deliveries per worker. */
   readonly concurrency: number;
   /**
-   * The most of these of one tenant, for slow sinks: other tenants don't wait for a tenant's backlog. Absent: no limit.
+   * The maximum number of concurrent deliveries per tenant, for slow sinks, so that other tenants don't wait for one
+   * tenant's backlog. Absent: no limit.
    */
   readonly tenantConcurrency?: number;
-  /** The most events of one delivery; absent: CP_OUTBOX_BATCH_SIZE. */
+  /** The maximum number of events per delivery; absent: CP_OUTBOX_BATCH_SIZE. */
   readonly eventsMax?: number;
   /** A delivery without a result within this time has failed. */
   readonly timeoutMs: number;
   /**
    * Delivers one event, at least once: repeats have the same id.
-   * @param signal aborts when the delivery has ended, with a result or by timeout, which counts as failed
+   * @param signal aborts when the delivery has ended, either with a result or by timeout, which counts as a failure
    * @throws SinkAway when the event isn't at fault, SinkRefused when a repetition is useless, SinkUnfinished when the
    * rest of the event is to be delivered by another call; any other error when the delivery of this event has failed
    */
@@ -41,7 +42,7 @@ export class SinkAway extends Error {
   readonly pauseMs: number | undefined;
   /**
    * `unclear`: the sink responded, so the event may still be at fault. `type`: it accepts no events of this type, so
-   * other types need not wait. Both are counted if other events were delivered meanwhile.
+   * other types need not wait. Both count as attempts if other events were delivered in the meantime.
    */
   readonly blame: 'sink' | 'unclear' | 'type';
 
@@ -53,17 +54,17 @@ export class SinkAway extends Error {
   }
 }
 
-/** The delivery can't succeed by repeating it: the event becomes a dead letter at once. */
+/** Retrying the delivery can't succeed: the event becomes a dead letter at once. */
 export class SinkRefused extends Error {
   override readonly name = 'SinkRefused';
 }
 
-/** A part of the event was delivered, and the rest is to be delivered by another call; no attempt is counted. */
+/** Part of the event was delivered, and the rest must be delivered by another call; no attempt is counted. */
 export class SinkUnfinished extends Error {
   override readonly name = 'SinkUnfinished';
 }
 
-/** The code of a network failure, without the address that its text may contain: tenants can read it. */
+/** The code of a network failure, without the address that its message may contain, because tenants can read it. */
 export function failureCodeOf(error: unknown): string {
   for (let one = error; one instanceof Error; one = one.cause) {
     const { code } = one as NodeJS.ErrnoException;

@@ -7,19 +7,20 @@ import { failureCodeOf, type Sink, SinkAway } from './sink.ts';
 
 export interface Webhook extends Pick<Sink, 'name' | 'filter' | 'concurrency' | 'timeoutMs'> {
   readonly url: URL;
-  /** Each secret signs, so that the receiver needs only one of them. */
+  /** The request is signed with each secret; the receiver needs only one of them. */
   readonly secrets: readonly Buffer[];
 }
 
-/** Only the receiver's status matters; a longer response closes the connection. */
+/** Only the receiver's status matters; if the response is longer than this, the connection is closed. */
 const answerBytesMax = 65_536;
 /** The pause after a receiver has unsubscribed (410). */
 const gonePauseMs = 300_000;
 
 /**
- * Posts each event as a CloudEvent (structured mode), signed by the Standard Webhooks scheme. 2xx is delivered;
- * redirects are not followed. 429, 502, 503 and 504 pause the sink (`Retry-After` is respected), 410 for longer; every
- * other status is a failed delivery of that event. The address is the operator's own, so any host is allowed.
+ * Posts each event as a CloudEvent (structured mode), signed by the Standard Webhooks scheme. 2xx counts as delivered;
+ * redirects are not followed. 429, 502, 503 and 504 pause the sink (`Retry-After` is respected), and 410 pauses it for
+ * longer; every other status is a failed delivery of that event. The address is the operator's own, so any host is
+ * allowed.
  */
 export function openWebhookSink({ url, secrets, ...common }: Webhook): Sink {
   const transport = url.protocol === 'https:' ? https : http;
@@ -64,7 +65,7 @@ function attempt(request: http.ClientRequest, body: string): Promise<Answer | { 
   return new Promise((resolve, reject) => {
     let isConnected = false;
     request.on('socket', (socket) => {
-      // A reused socket keeps its listeners.
+      // A reused socket is connected already, and still has the listeners of its first request.
       if (request.reusedSocket) isConnected = true;
       else
         socket.once('encrypted' in socket ? 'secureConnect' : 'connect', () => {

@@ -257,7 +257,7 @@ test('archived events are counted and delivered again after a rebuild: first the
     while ((await delivery.turns()).get(tenantId)?.hasMore);
   };
   await deliver();
-  // The worker delivers it, and no worker runs in this test.
+  // A worker would deliver it, but no worker runs in this test.
   await baton.pool.run(sql`delete from outbox where tenant_id = ${tenantId}`);
   const archived = await operator.post('/operations/journal:archive', { beforeSeconds: 0 });
   assert.ok(archived.body.archived > 3, JSON.stringify(archived.body));

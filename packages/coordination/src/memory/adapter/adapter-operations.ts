@@ -26,8 +26,8 @@ import {
 import { consumer } from './delivery.ts';
 
 /**
- * The state of delivery in the caller's tenant; it has the same form before the first cycle. For a tenant on hold,
- * `Retry-After` gives the delay until the next attempt.
+ * The state of delivery in the caller's tenant; the response has the same form before the first cycle. For a tenant on
+ * hold, `Retry-After` gives the delay until the next attempt.
  */
 export async function getAdapterState({ db, tenantId }: Context): Promise<Reply<AdapterState>> {
   const row = (await db.row(findState(tenantId, consumer, lagMax + 1))) as StateRow;
@@ -40,7 +40,7 @@ export async function getAdapterState({ db, tenantId }: Context): Promise<Reply<
 }
 
 /**
- * Immediately retries the event that a tenant is on hold at. The cursor never moves.
+ * Immediately retries the event at which a tenant is on hold. The cursor never moves.
  * @throws Refusal `not_found` for another tenant, and before the first cycle
  */
 export async function redriveAdapter(
@@ -89,7 +89,7 @@ export async function rebuildAdapter(
   return getAdapterState(context);
 }
 
-/** Locks the floor first: nothing is pruned between this check and the end of the command. */
+/** Locks the floor first, so that nothing is pruned between this check and the end of the command. */
 async function lockCursor(
   { db, tenantId }: Context,
   asked: string,
@@ -128,8 +128,8 @@ export interface DeliveryProgress {
 }
 
 /**
- * Counts at most 1,001 events of a backlog. The event that a tenant is on hold at may belong to any workspace, and the
- * memory service's message may repeat a part of it: only callers who may read the whole journal get them.
+ * Counts at most 1,001 events of a backlog. The event at which a tenant is on hold may belong to any workspace, and the
+ * memory service's message may repeat part of it, so only callers who may read the whole journal get them.
  */
 export async function getFreshness(context: Context): Promise<DeliveryProgress> {
   const { db, tenantId, caller } = context;

@@ -12,7 +12,7 @@ export interface TurnRow extends JournalPosition {
   is_failing: boolean;
 }
 
-/** Creates cursors at the beginning of the journal for tenants without one. */
+/** Creates cursors at the beginning of the journal for tenants that have none. */
 export function insertMissingConsumers(consumer: Consumer, rowsMax: number) {
   return sql`
     insert into event_consumers (tenant_id, consumer)
@@ -25,7 +25,7 @@ export function insertMissingConsumers(consumer: Consumer, rowsMax: number) {
 export interface TurnsWanted {
   readonly consumer: Consumer;
   readonly tenantsMax: number;
-  /** Returns those of the given tenants whose last turn failed. */
+  /** The maximum number of leased tenants whose last turn failed. */
   readonly failingMax: number;
   readonly leaseSeconds: number;
 }
@@ -87,7 +87,7 @@ export interface TurnEnd {
 }
 
 /**
- * Ends a successful turn; with `leaseSeconds` above 0 the tenant is kept for another one. Changes nothing if the lease
+ * Ends a successful turn; with `leaseSeconds` above 0 the tenant is kept for another turn. Changes nothing if the lease
  * belongs to another process, or if the cursor was moved during the turn: a concurrent change to the cursor takes
  * precedence.
  */
@@ -115,8 +115,8 @@ export interface Failure {
 }
 
 /**
- * Ends a failed turn, under the same conditions: the tenant is on hold, and retried after a delay that doubles. A turn
- * with some progress resets the delay.
+ * Ends a failed turn, under the same conditions as a successful one: the tenant is on hold, and is retried after a
+ * delay that doubles. A turn with some progress resets the delay.
  */
 export function updateParked(
   consumer: Consumer,

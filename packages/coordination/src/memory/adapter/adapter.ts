@@ -18,27 +18,27 @@ export interface ContextAdapter {
    * service.
    */
   memoryIsAlive(): Promise<boolean | undefined>;
-  /** Starts no further turn, waits 5 s for running ones, and releases their tenants. */
+  /** Starts no further turns, waits up to 5 s for running ones, and releases their tenants. */
   close(): Promise<void>;
 }
 
 /** Less than a third of a lease. */
 const renewEveryMs = 3000;
 const stopMsMax = 5000;
-/** New tenants, and tenants that advance without a delivery, in one statement. */
+/** The maximum number of new tenants, and of tenants that advance without a delivery, per statement. */
 const tenantsPerStatementMax = 500;
 const backoffMsMax = 30_000;
-/** Frequent, because the database may recover at any moment, and a failed attempt costs it nothing. */
+/** Short, because the database may recover at any moment, and a failed attempt costs it nothing. */
 const unreachableMsMax = 1000;
 /**
- * With 10,000 tenants and none due, one search took 0.1 s of database time. The pause is this multiple of the last
- * search, which limits the share of time spent on searches.
+ * With 10,000 tenants and none due, one search took 0.1 s of database time. The pause is this multiple of the duration
+ * of the last search, which limits the share of time spent on searches.
  */
 const pausePerLook = 20;
 const pauseMsMax = 30_000;
 /** Minimum interval between searches for new tenants. */
 const newTenantsEveryMs = 1000;
-/** How many consecutive turns one tenant gets while no other tenant is due. */
+/** The maximum number of consecutive turns that one tenant gets while no other tenant is due. */
 const turnsInARowMax = 50;
 const aliveAgeMsMax = 5000;
 
@@ -46,7 +46,7 @@ interface UnderWay {
   readonly turn: TurnRow;
   readonly stop: AbortController;
   readonly ended: Promise<void>;
-  /** The latest time, by `performance.now()`, at which the lease was acquired or renewed. */
+  /** The latest time, as measured by `performance.now()`, at which the lease was acquired or renewed. */
   keptAtMs: number;
 }
 
@@ -173,7 +173,7 @@ class Turns {
     this.#underWay.set(turn.lease_id, { turn, stop, ended, keptAtMs });
   }
 
-  /** Runs several consecutive turns of one tenant: while no other tenant is due, it needs no new search. */
+  /** Runs several consecutive turns of one tenant: while no other tenant is due, no new search is needed. */
   async #serve(first: TurnRow, signal: AbortSignal): Promise<TurnReport> {
     let turns = 0;
     const mayGoOn = () => turns < turnsInARowMax && !this.#othersWait && !this.#isEnding && !signal.aborted;

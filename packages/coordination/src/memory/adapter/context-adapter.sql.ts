@@ -43,7 +43,7 @@ export function updateRedriven(tenantId: string, consumer: Consumer) {
     where tenant_id = ${tenantId} and consumer = ${consumer}`;
 }
 
-/** Moves the cursor back. A running turn keeps its lease, and at its end finds the cursor changed. */
+/** Moves the cursor back. A running turn keeps its lease, and finds at its end that the cursor has changed. */
 export function updateRebuilt(tenantId: string, consumer: Consumer, { position, sequence }: JournalPosition) {
   return sql`
     update event_consumers set position = ${position}, sequence = ${sequence}, has_more = true, parked_at = null,

@@ -30,7 +30,7 @@ before(async () => {
   memory = await startMemoryService();
 });
 after(async () => {
-  // Left over from a failed test; a passing test closes its own.
+  // Adapters left over from a failed test; a passing test closes its own.
   await Promise.allSettled(started.map((adapter) => adapter.close()));
   await memory.close();
   await baton.close();
@@ -220,7 +220,10 @@ test('tenants whose last turn failed take up at most half of the slots', async (
   await adapter.close();
 });
 
-/** Whether each statement of the adapter ended 500 ms ago: the end of a turn is followed by a search for more at once. */
+/**
+ * Whether each of the adapter's statements ended at least 500 ms ago: a turn that ends is followed at once by a search
+ * for more.
+ */
 async function isPaused(): Promise<boolean> {
   const row = await baton.pool.row<{ paused: boolean }>(sql`
     select coalesce(bool_and(state = 'idle' and state_change < clock_timestamp() - interval '500 ms'), false) as paused

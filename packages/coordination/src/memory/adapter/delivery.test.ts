@@ -163,7 +163,7 @@ for (const [how, behaviour] of [
       assert.equal(row.duplicates_total, 0);
       assert.match(row.parked_reason ?? '', /refuses this event/);
       assert.equal(row.lease_id, null);
-      // The event before the culprit is not sent, or is the tenant's creation.
+      // The event before the culprit either isn't one that is sent, or is the tenant's creation.
       const before = await baton.pool.row(sql`
         select position, sequence from events where tenant_id = ${tenantId}
           and (position, sequence) < (select position, sequence from events where id = ${culprit})

@@ -36,7 +36,7 @@ export interface TurnReport {
   readonly hasMore: boolean;
   /** The tenant's next turn, which may follow at once under the same lease; undefined if the tenant was released. */
   readonly next: TurnRow | undefined;
-  /** Why it failed; undefined when it succeeded or was aborted. */
+  /** Why the turn failed; undefined when it succeeded or was aborted. */
   readonly failure: Failure | undefined;
 }
 
@@ -64,7 +64,7 @@ export async function deliverTurn(
     return park(tools, turn, { reached, hasMore: true, delivered, duplicates }, failure);
   const isWhole = delivered === batch.length;
   const end = { reached, hasMore: page.hasMore || !isWhole, delivered, duplicates };
-  // If it was aborted before anything was confirmed, the tenant keeps its state, on hold or not.
+  // If the turn was aborted before anything was confirmed, the tenant keeps its state, on hold or not.
   if (!isWhole && delivered === 0) return giveBack(tools, turn, end.hasMore);
   return serve(tools, turn, end, isWhole && page.hasMore && mayGoOn());
 }
@@ -141,7 +141,7 @@ function batchOf(rows: readonly EventRow[]): BatchItem[] {
   });
 }
 
-/** The last event before `stop`, sent or not; without `stop`, the last event. Undefined if no event precedes it. */
+/** The last event before `stop`, sent or not; without `stop`, the last event. Undefined if there is no such event. */
 function placeBefore(rows: readonly EventRow[], stop: EventRow | undefined): JournalPosition | undefined {
   const end = stop === undefined ? rows.length : rows.indexOf(stop);
   const last = rows[end - 1];
@@ -159,8 +159,8 @@ class Stopped extends Error {
 }
 
 /**
- * Sends one tenant's batch in order. A refused slice, as a whole or in part, is bisected until the culprit is alone:
- * for one culprit among 100 items in at most 15 requests. No slice is sent twice.
+ * Sends one tenant's batch in order. A refused slice, as a whole or in part, is bisected until the culprit is alone,
+ * which takes at most 15 requests for one culprit among 100 items. No slice is sent twice.
  */
 class Sending {
   readonly #tools: DeliveryTools;
@@ -179,7 +179,7 @@ class Sending {
     this.#isConfirmed = batch.map(() => false);
   }
 
-  /** How many items at the beginning are confirmed without a gap: the cursor may pass these. */
+  /** The number of items at the beginning of the batch that are confirmed without a gap: the cursor may pass them. */
   get delivered(): number {
     const gap = this.#isConfirmed.indexOf(false);
     return gap === -1 ? this.#batch.length : gap;

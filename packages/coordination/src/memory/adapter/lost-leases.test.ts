@@ -44,7 +44,7 @@ test('a process that lost a lease, or cannot renew it, stops sending in time', a
   await baton.pool.run(sql`
     update event_consumers set lease_id = gen_random_uuid(), leased_until = now() + interval '1 hour'
     where tenant_id = ${taken}`);
-  // The adapter renews every 3 s and sends every 200 ms until then.
+  // The adapter notices the loss at its next renewal, after at most 3 s; until then it sends every 200 ms.
   await sleep(4000);
   const hasStopped = async () => {
     const before = sent(taken);
@@ -55,7 +55,7 @@ test('a process that lost a lease, or cannot renew it, stops sending in time', a
   else await until(hasStopped, 'the last request of the lost lease');
   assert.ok(sent(taken) < events, 'it stopped before the last event');
 
-  // The other lease expires after up to 10 s.
+  // The other lease takes up to 10 s to expire, so only the long run waits for that.
   if (isLongProof) {
     const stillSent = sent(unsure);
     await proxy.cut();

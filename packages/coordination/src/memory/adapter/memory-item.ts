@@ -78,7 +78,7 @@ function contentOf({ content }: ToldEvent, payload: JsonObject): string {
   return content.replaceAll(/\{(\w+)\}/g, (_, field: string) => worded(payload[field]));
 }
 
-/** The field names, for several values. */
+/** A value as words in a sentence: an object is represented by the names of its fields. */
 function worded(value: Json | undefined): string {
   if (value === undefined || value === null) return 'unknown';
   if (typeof value !== 'object') return String(value);

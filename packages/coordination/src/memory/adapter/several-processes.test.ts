@@ -70,7 +70,7 @@ test('two processes share the tenants: each event is sent once, in order, and on
   const written = new Map<string, string[]>();
   for (const tenantId of tenants) written.set(tenantId, await writeDeliverable(baton, tenantId, 150));
   const processes = () => new Set(tenants.flatMap(arrivals).map(({ headers }) => headers['x-run-id'])).size;
-  // The first process could deliver everything before the second one starts.
+  // Without the delay, the first process could deliver everything before the second one starts.
   memory.behave({ delayMs: 10, until: until(() => processes() === 2, 'both processes sent requests') });
   const few = { CP_CONTEXT_PARALLEL_TENANTS: '3' };
   const both = [await start(few), await start(few)];

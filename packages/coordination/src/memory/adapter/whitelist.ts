@@ -16,8 +16,8 @@ export const mappingVersion = 5;
 export const neverTold: readonly string[] = ['customFields', 'config'];
 
 /**
- * Version 5 of the whitelist. Other types are not sent. Comments are excluded too: the observation is the only event
- * meant to carry free text. See docs/reference/memory.md#observations.
+ * Version 5 of the whitelist. Events of other types are not sent. Comments are also excluded: the observation is the
+ * only event that is meant to carry free text. See docs/reference/memory.md#observations.
  */
 export const whitelist: Readonly<Record<string, ToldEvent>> = {
   'tenant.bootstrapped': { content: 'The tenant {slug} was founded.', fields: ['slug'] },

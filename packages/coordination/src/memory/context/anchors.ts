@@ -4,7 +4,7 @@ import type { Task } from '../../work/tasks/task.ts';
 
 /**
  * The anchors of a task's type for one task, with placeholders replaced by the task's values. An anchor is dropped if a
- * placeholder has no value, or one that a key can't contain. See docs/reference/definitions.md#context-schema.
+ * placeholder has no value, or a value that a key can't contain. See docs/reference/definitions.md#context-schema.
  * @returns the anchors, each once, and a warning for each dropped one
  */
 export function anchorsFor(

@@ -82,7 +82,7 @@ export const contextPackOf = wireMapper<ContextPackRow>()(ContextPack, {
 
 const keys = z.array(z.string()).meta({ description: 'At most 200.' });
 
-/** Memory's current response for the same instant, compared with the recorded one. */
+/** The memory service's current response for the same instant, compared with the recorded one. */
 export const ReplayedPack = z
   .strictObject({
     contextPack: ContextPack,

@@ -22,7 +22,7 @@ export const ContextRequest = z
     includeSubprojects: z.boolean().default(false),
     maxTokens: z.int().min(1).max(1_000_000).nullish(),
     includeMemory: z.boolean().default(true),
-    // An invalid number or form of these has its own error code.
+    // An invalid number or form of these fields has its own error code.
     anchors: z
       .array(z.string().max(1000))
       .max(1000)

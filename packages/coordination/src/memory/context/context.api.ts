@@ -10,7 +10,7 @@ import { recallKnowledge, requireOneQuestion } from './recall.ts';
 import { RecalledPack, RecallRequest } from './recall-request.ts';
 
 const params = { id: Uuid };
-/** The operation only records the returned context, so there is no response to store under a key. */
+/** The operation only records the returned context, so no response needs to be stored under an idempotency key. */
 const reads = { idempotency: 'ignored' } as const;
 
 export const contextApi = [

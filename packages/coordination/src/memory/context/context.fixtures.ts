@@ -3,7 +3,7 @@ import { defineFixtures, defineObject } from '../../testing/app/fixtures.ts';
 import { insertContextPack } from '../../testing/memory/contexts.ts';
 import { task } from '../../work/tasks/tasks.fixtures.ts';
 
-/** A pack of the live claim on the task of the request. */
+/** A pack for the live claim on the task of the request. */
 export const contextPack = defineObject({
   path: '/context-packs/{id}',
   async make({ baton, actor, get }) {

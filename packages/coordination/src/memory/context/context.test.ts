@@ -24,7 +24,7 @@ before(async () => {
 });
 after(() => started.close());
 
-/** The last request of a kind that the memory service received. */
+/** The last request to this path that the memory service received. */
 const lastCall = (path = '/api/memory/context') => memory.calls.findLast((call) => call.path === path);
 
 describe('the operational part', () => {
@@ -304,7 +304,7 @@ describe('what memory knows', () => {
       ['parked', 'the memory service responded with 500', eventId],
     );
     assert.ok(nextAttemptAt !== null && lastDeliveryAt !== null);
-    // The event may be of a hidden workspace, and the error may repeat it.
+    // The event may belong to a hidden workspace, and the error may repeat it.
     const { person } = await makeNarrowPerson(baton);
     for (const actor of [person, await baton.actor({ permissions: ['tasks.read'] })]) {
       const { memoryIngest } = (await requestContext(actor, { includeMemory: false })).freshness;

@@ -24,7 +24,7 @@ before(async () => {
 afterEach(() => memory.behave({}));
 after(() => started.close());
 
-/** The status of a context with this behaviour of the memory service. */
+/** The status of a context when the memory service behaves in this way. */
 async function statusWhen(behaviour: MemoryBehaviour, ask = () => requestContext(admin)) {
   memory.behave(behaviour);
   const { memoryStatus, memory: pack, memoryTraceId, warnings, operational } = await ask();
@@ -80,7 +80,7 @@ describe('is returned nevertheless, with a status that gives the reason', () => 
         'unavailable',
         'memory_unreadable',
       ]);
-    // A namespace of another service is ordinary data.
+    // A namespace that isn't the memory service's is ordinary data.
     assert.deepEqual(await withBody('{"sections":[{"namespace":"kube-system"}]}'), ['ok']);
   });
 

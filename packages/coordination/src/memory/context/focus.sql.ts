@@ -14,7 +14,7 @@ export function findTypeOfTask(tenantId: string, typeId: string) {
     select key, version, instructions, context_schema from task_types where id = ${typeId} and tenant_id = ${tenantId}`;
 }
 
-/** The time by the database's clock, which determines the age of leases and packs. */
+/** The current time by the database's clock, which determines the age of leases and packs. */
 export function readClock() {
   return sql<{ now: string }>`select clock_timestamp()::timestamptz(3) as now`;
 }
@@ -25,7 +25,7 @@ export function findRoot(tenantId: string, workspaceId: string) {
     select path[1] as root_id from workspaces where id = ${workspaceId} and tenant_id = ${tenantId}`;
 }
 
-/** The workspaces of a project, its own first. A viewer who sees it also sees its descendants. */
+/** The workspaces of a project, starting with its own. A viewer who sees that one also sees its descendants. */
 export function findWorkspacesOfProject(
   tenantId: string,
   { id, workspaceId }: { readonly id: string; readonly workspaceId: string },

@@ -45,7 +45,8 @@ export function requireRight({ caller }: Context, ...required: Permission[]): vo
 }
 
 /**
- * Resolves the subject of a context, with the checks in the documented order. See docs/reference/memory.md#context.
+ * Resolves the subject of a context, performing the checks in the documented order. See
+ * docs/reference/memory.md#context.
  * @throws Refusal `permission_denied`, `not_found`; `invalid_context_request` for a run of another task
  */
 export async function findFocus(
@@ -123,8 +124,8 @@ export async function readProject(
 }
 
 /**
- * The instructions for the executor of a task, the most general first. The hash of a single layer is the hash of its
- * text, which a run stores when it starts. See docs/reference/memory.md#context.
+ * The instructions for the executor of a task, the most general first. With only one layer, the hash is that of the
+ * layer's text, which a run stores when it starts. See docs/reference/memory.md#context.
  */
 export async function readInstructions(
   context: Context,

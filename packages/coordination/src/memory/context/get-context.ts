@@ -93,7 +93,7 @@ async function readContext(context: Context, request: ContextRequest): Promise<R
   };
 }
 
-/** Resolves external authorization first: it may restart the call, and memory is requested only once. */
+/** Resolves external authorization first, because it may restart the call, and memory must be requested only once. */
 function askRights({ caller }: Context): void {
   for (const right of ['events.read', 'artifacts.read'] as const) holds(caller.permissions, right);
   if (caller.kind === 'human') holds(caller.permissions, 'approvals.decide');

@@ -13,7 +13,7 @@ export interface MemoryPart {
   readonly warnings: readonly string[];
 }
 
-/** Refusals that one of several namespaces may cause. */
+/** Refusals that one of several namespaces may have caused. */
 const namespaceRefusals: readonly number[] = [400, 403, 422];
 const sectionsMax = 500;
 
@@ -38,9 +38,9 @@ export function budgetOf(
 }
 
 /**
- * Requests knowledge around a query from the memory service. If it refuses several namespaces, the first is requested
- * alone in the remaining time. See docs/reference/memory.md#context.
- * Never fails: the status and the warnings describe a failure.
+ * Requests knowledge for a query from the memory service. If a request with several namespaces is refused, only the
+ * first is requested again, in the remaining time. See docs/reference/memory.md#context. Never fails: the status and
+ * the warnings describe a failure.
  */
 export async function requestMemoryPack(
   memory: MemoryGateway,
@@ -94,7 +94,7 @@ function requestFor(
   };
 }
 
-/** The current state of the task, which memory may not have received yet. */
+/** The current state of the task, which the memory service may not have received yet. */
 function ephemeralOf({ task }: Focus): JsonObject | null {
   if (task === undefined) return null;
   const { id, publicId, title, status, priority, version } = task;

@@ -24,7 +24,7 @@ export const RecallRequest = z
   .meta({ id: 'RecallRequest', description: 'By `anchor` or by `query`, for a task or a workspace.' });
 export type RecallRequest = z.output<typeof RecallRequest>;
 
-/** Knowledge found by one entity or by a text. See docs/reference/memory.md#recall-and-packs. */
+/** Knowledge found by one entity or by text. See docs/reference/memory.md#recall-and-packs. */
 export const RecalledPack = z
   .strictObject({
     anchors: z.array(z.string()).meta({ description: 'The anchors of the lookup.' }),

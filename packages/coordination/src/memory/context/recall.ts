@@ -31,7 +31,7 @@ export function requireOneQuestion({
 }
 
 /**
- * Looks up knowledge about one entity, or by a text. No database connection is held during the request.
+ * Looks up knowledge about one entity, or by text. No database connection is held during the request.
  * @throws Refusal `permission_denied`, `not_found`, `memory_disabled`, `memory_timeout`, `memory_unavailable`
  */
 export async function recallKnowledge(

@@ -52,7 +52,7 @@ export interface AskedTaskContext {
 
 /**
  * Reads the inputs of a task's own context; undefined if its type declares none. The live claim determines the instant:
- * memory as of the claim, unless the type requests the current state.
+ * the state of memory at the time of the claim, unless the type requests the current state.
  */
 export async function prepareTaskContext(
   context: Context,
@@ -100,7 +100,7 @@ export type Asking = { readonly memory: MemoryGateway } | { readonly status: 'di
 
 /**
  * The task's own context. The pack of a live claim is returned as recorded, even while the memory service is
- * unavailable; with `now` memory is requested each time. See docs/reference/memory.md#task-context.
+ * unavailable; with `now`, the memory service is called each time. See docs/reference/memory.md#task-context.
  */
 export async function requestTaskContext(
   context: Context,
@@ -114,7 +114,7 @@ export async function requestTaskContext(
     return only({ status: 'memory' in asking ? 'forbidden' : asking.status });
   }
   if (!('memory' in asking)) return only({ status: asking.status });
-  // All anchors of the type were dropped: there is nothing to request.
+  // All anchors of the type were dropped, so there is nothing to request.
   if (request.anchors.length === 0 && base.warnings.length > 0) return only({ status: 'empty' });
   const result = await requestTypedPack(asking.memory, context, request);
   if (result.kind === 'timeout') return only({ status: 'timeout' });
@@ -147,7 +147,7 @@ export async function requestTaskContext(
 }
 
 /**
- * A response from memory may be read by callers who may read the journal and each of its namespaces.
+ * A response from memory may be read by callers who may read the journal and each of the response's namespaces.
  * @throws NeedsDecision
  */
 function mayReadPack(context: Context, { question }: ContextPackRow): boolean {

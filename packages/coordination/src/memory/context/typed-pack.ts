@@ -27,7 +27,7 @@ export interface TypedQuestion extends PackQuestion {
   readonly budgetTokens: number;
   /** 1 MiB when absent. */
   readonly answerBytesMax?: number;
-  /** The optional parts of a request: a text instead of anchors, a limit, a direction, conditions. */
+  /** The optional parts of a request: text instead of anchors, a limit, a direction, conditions. */
   readonly more?: object;
 }
 

@@ -2,7 +2,7 @@
 export interface CircuitBounds {
   /** The number of consecutive failures after which the circuit opens. */
   readonly failuresMax: number;
-  /** How long the circuit stays open; doubles whenever the next call fails, too. */
+  /** How long the circuit stays open; doubles whenever the next call also fails. */
   readonly pauseMs: number;
   readonly pauseMsMax: number;
   /** The maximum number of keys in memory; the key that failed first is evicted. */
@@ -18,8 +18,8 @@ interface Circuit {
 }
 
 /**
- * Circuit breaker with one circuit per key (a tenant), so that failures of one tenant's calls don't affect others.
- * After a delay it allows one call, and closes when that call succeeds.
+ * A circuit breaker with one circuit per key (a tenant), so that failures of one tenant's calls don't affect others.
+ * After a delay, an open circuit allows one call, and closes when that call succeeds.
  */
 export class Circuits {
   readonly #bounds: CircuitBounds;
@@ -35,7 +35,7 @@ export class Circuits {
 
   /**
    * Starts a call; a caller that may proceed reports the result afterwards.
-   * @returns the seconds to wait if the circuit is open, else undefined
+   * @returns the number of seconds to wait if the circuit is open, otherwise undefined
    */
   enter(key: string): number | undefined {
     const circuit = this.#failing.get(key);

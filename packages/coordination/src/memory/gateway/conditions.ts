@@ -2,12 +2,12 @@ import { z } from 'zod';
 
 /** Filters of requests to memory. */
 
-/** The instant, with its offset, as of which memory responds. */
+/** The instant, with its offset, for which memory returns its state. */
 export const AsOf = z.iso
   .datetime({ offset: true })
   .max(100)
   .transform((text) => new Date(text).toISOString())
-  // An offset can push an instant out of the years that have four digits.
+  // An offset can move an instant out of the range of four-digit years.
   .refine((text) => /^(?!0000)\d{4}-/.test(text), 'must be in the years 1 to 9999')
   .meta({ format: 'date-time', description: 'RFC 3339 with an offset.' });
 
@@ -29,7 +29,7 @@ export const Conditions = z.array(Condition).max(20);
 
 /**
  * The position of the first condition whose value doesn't match its operator, or -1: `in` takes a list, `exists` takes
- * a flag or no value, and the others take one value.
+ * a boolean or no value, and the others take one value.
  */
 export function findInvalidCondition(conditions: readonly Condition[]): number {
   return conditions.findIndex(({ op, value }) => {

@@ -11,9 +11,9 @@ import { openWire, type WireRequest } from './wire.ts';
 /** The result of a request to the memory service, without any text from its response. */
 export type MemoryResult<T> =
   | { readonly kind: 'ok'; readonly status: number; readonly value: T }
-  /** It responded with 4xx: the same request would be refused again. */
+  /** The service responded with 4xx: the same request would be refused again. */
   | { readonly kind: 'refused'; readonly status: number }
-  /** It did not respond in time; the request may have taken effect. */
+  /** The service did not respond in time; the request may have taken effect. */
   | { readonly kind: 'timeout' }
   /** The service failed, sent an unreadable response, or is not called at present. */
   | {
@@ -32,11 +32,11 @@ export interface MemoryRequest<T> extends Omit<WireRequest, 'answerBytesMax'> {
   readonly path: string;
   /** 1 MiB when absent. */
   readonly answerBytesMax?: number;
-  /** Extracts the needed part from a valid response; undefined if it has another form. */
+  /** Extracts the required part from a valid response; undefined if it has another form. */
   read(json: unknown): T | undefined;
 }
 
-/** Calls the memory service for API requests. Never throws on a response or its absence. */
+/** Calls the memory service for API requests. Never throws, whatever the response is and even if there is none. */
 export interface MemoryGateway {
   send<T>(request: MemoryRequest<T>): Promise<MemoryResult<T>>;
 }
@@ -123,7 +123,7 @@ function takeTurns(limits: ReturnType<typeof limitsOfCalls>, tenantId: string): 
 }
 
 /**
- * The response to `request`; a failure if no response arrived; undefined after the timeout, even if nothing ends the
+ * The response to `request`; a failure if no response arrived; undefined after the timeout, even if nothing aborts the
  * request.
  */
 async function inTime(

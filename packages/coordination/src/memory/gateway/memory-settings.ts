@@ -9,7 +9,9 @@ export function authKindOf(settings: Settings): 'api_key' | 'iam' | 'none' {
   return clientId === '' ? 'none' : 'iam';
 }
 
-/** @throws Error with one sentence for memory settings that would otherwise fail later */
+/**
+ * @throws Error with a one-sentence message, for memory settings that would otherwise fail later
+ */
 export function checkMemorySettings(settings: Settings): void {
   if (settings.CP_CONTEXT_DEFAULT_MAX_TOKENS > settings.CP_CONTEXT_MAX_TOKENS_LIMIT)
     throw new Error('CP_CONTEXT_DEFAULT_MAX_TOKENS must not exceed CP_CONTEXT_MAX_TOKENS_LIMIT.');

@@ -25,7 +25,7 @@ const item: MemoryItem = {
   provenance: { uri: 'control-plane://events/1' },
 };
 
-/** Returns the result for one item that the service rejects with this text. */
+/** Returns the result for one item that the service rejects with this message. */
 async function refusedWith(error: string): Promise<BatchResult> {
   const settings = readCoordinationSettings({
     CP_CONTEXT_PROVIDER: 'http',

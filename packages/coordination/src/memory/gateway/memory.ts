@@ -29,15 +29,18 @@ export interface MemoryItem {
 export type BatchResult =
   /** The items were processed individually: the reason for each refusal, or null for a confirmed item. */
   | { readonly kind: 'judged'; readonly refusals: readonly (string | null)[]; readonly duplicates: number }
-  /** The whole request was refused, and a retry would be refused too. */
+  /** The whole request was refused, and a retry would also be refused. */
   | { readonly kind: 'refused'; readonly reason: string }
   /** The state of the request is unknown: retry later. */
   | { readonly kind: 'failed'; readonly reason: string; readonly retryAfterSeconds: number | undefined };
 
-/** The memory service. Never throws on a response or its absence. See docs/reference/memory.md#memory-service. */
+/**
+ * The memory service. Never throws, whatever the response is and even if there is none. See
+ * docs/reference/memory.md#memory-service.
+ */
 export interface Memory {
   ingest(namespace: string, items: readonly MemoryItem[], signal: AbortSignal): Promise<BatchResult>;
-  /** Whether it reports that it is healthy. */
+  /** Whether the memory service reports that it is healthy. */
   isAlive(): Promise<boolean>;
 }
 
@@ -58,7 +61,9 @@ const BatchAnswer = z.object({
   failed: count,
 });
 
-/** @param traceRunId identifies the calls of this process for the memory service (`X-Run-Id`) */
+/**
+ * @param traceRunId identifies the calls of this process to the memory service (`X-Run-Id`)
+ */
 export function openMemory(settings: Settings, traceRunId: string): Memory {
   const baseUrl = settings.CP_CONTEXT_BASE_URL.replace(/\/+$/, '');
   const wire = openWire(settings);
@@ -112,7 +117,7 @@ function failed(reason: string, retryAfterSeconds?: number): BatchResult {
   return { kind: 'failed', reason, retryAfterSeconds };
 }
 
-/** Undefined for a response that contradicts itself or the request: it confirms nothing. */
+/** Undefined for a response that contradicts itself or the request: such a response confirms nothing. */
 function resultsOf(json: unknown, sent: number, credential: string | undefined): BatchResult | undefined {
   const answer = BatchAnswer.safeParse(json);
   if (!answer.success) return undefined;
@@ -139,7 +144,7 @@ function describeRefusal(error: unknown, credential: string | undefined): string
   return withoutAddresses(result).slice(0, refusalLengthMax).toWellFormed();
 }
 
-/** Handles documents that are nested too deep to serialize: parsing has no such limit. */
+/** Handles documents that are nested too deeply to be serialized: parsing has no such limit. */
 function jsonOf(document: unknown): string {
   try {
     return JSON.stringify(document);
@@ -148,7 +153,7 @@ function jsonOf(document: unknown): string {
   }
 }
 
-/** Also finds the secret in its JSON form. */
+/** Also removes the secret if it is escaped as in JSON. */
 function withoutSecret(text: string, secret: string): string {
   const inJson = JSON.stringify(secret).slice(1, -1);
   return text.replaceAll(inJson, '[redacted]').replaceAll(secret, '[redacted]');

@@ -6,8 +6,8 @@ const nodesMax = 200_000;
 
 /**
  * Whether a response from the memory service can be returned and stored: within the limits of depth and width, with
- * texts that PostgreSQL can store, and without a namespace of another tenant. Nothing else about it is trusted.
- * @param isForeign whether a text names a namespace of another tenant
+ * strings that PostgreSQL can store, and without a namespace of another tenant. Nothing else about it is trusted.
+ * @param isForeign whether a string names a namespace of another tenant
  */
 export function isUsableResponse(answer: unknown, isForeign: (namespace: string) => boolean): boolean {
   let nodes = 0;

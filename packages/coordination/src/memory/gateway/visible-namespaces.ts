@@ -8,7 +8,7 @@ import { namespaceIdOf, tenantNamespace, treeNamespace } from './namespaces.ts';
  * The memory namespaces that the caller may read: that of the tenant and that of a tree of workspaces. A person who
  * sees only some workspaces may not read the tenant's namespace, which contains all events, but may read that of a
  * fully visible tree. A decision point restricts the result to the namespaces that it shows.
- * @returns the tenant's first; empty if none is readable
+ * @returns the tenant's namespace first; empty if none is readable
  * @throws NeedsDecision when the point has not decided yet
  */
 export async function visibleNamespaces(

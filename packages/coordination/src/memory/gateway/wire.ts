@@ -9,7 +9,7 @@ import type { Settings } from '../settings.ts';
 import { authKindOf } from './memory-settings.ts';
 
 export type WireRequest = Omit<JsonRequest, 'headers'> & {
-  /** Identifies the call for the memory service (`X-Run-Id`). */
+  /** Identifies the calls to the memory service (`X-Run-Id`). */
   readonly traceRunId: string;
 };
 
@@ -25,7 +25,7 @@ export interface MemoryWire {
   ): Promise<JsonAnswer & { readonly credential: string | undefined }>;
 }
 
-/** No token was issued; the message contains identity's response, without any secret. */
+/** No token was issued; the message contains identity's response, without any secrets. */
 export class NoToken extends RequestFailed {}
 
 interface Credential {
@@ -66,7 +66,7 @@ function credentialOf(settings: Settings): Credential {
 }
 
 /**
- * With a decision point, the memory service requests decisions about the person that a call is made for. See
+ * With a decision point, the memory service requests decisions about the person for whom a call is made. See
  * docs/configuration.md.
  */
 function scopesOf({ CP_AUTHZ_MODE: mode, CP_CONTEXT_IAM_SCOPES: scopes }: Settings): readonly string[] {

@@ -14,8 +14,8 @@ export function putDocument(
 }
 
 /**
- * Returns the given natural keys whose documents were stored for a workspace visible to the viewer; a null viewer sees
- * all.
+ * Returns those of the given natural keys whose documents were stored for a workspace visible to the viewer; a null
+ * viewer sees all.
  */
 export function findSeenDocuments(tenantId: string, viewerId: string | null, naturalKeys: readonly string[]) {
   return sql<{ natural_key: string }>`

@@ -13,7 +13,7 @@ import { fieldsOfPlace, findOpenPlace, type KnowledgePlace } from './place.ts';
 import { requireFit, runInSteps, serializeRequest } from './serialize-request.ts';
 import { type AnsweredWrite, type KnowledgeKind, writeKnowledge } from './write-knowledge.ts';
 
-/** The body has its own, lower limit. */
+/** The limit in the schema; the body as a whole has its own, lower limit. */
 const chunkCharactersMax = 8_388_608;
 const chunk = z.strictObject({
   text: z.string().max(chunkCharactersMax),
@@ -40,10 +40,7 @@ export const DocumentBody = z
   .meta({ id: 'KnowledgeDocument' });
 type DocumentBody = z.output<typeof DocumentBody>;
 
-/**
- * A list whose members are validated only if their number is within the limit: 8 MiB may contain a million invalid
- * members.
- */
+/** A list whose members are validated only if it isn't too long: 8 MiB may contain a million invalid members. */
 function boundedList<Item extends z.ZodType>(item: Item, itemsMax: number) {
   const list = z.array(item);
   const { $schema: _, ...described } = z.toJSONSchema(list, { io: 'input' });

@@ -15,7 +15,7 @@ import { until } from '../../testing/wait-until.ts';
 import { finishWrites } from './finish-writes.ts';
 import { insertIntent } from './intents.sql.ts';
 
-// Processes that are killed between the response of memory and the event of the write.
+// Processes that are killed between the memory service's response and the event for the write.
 
 let started: WithMemory;
 let baton: TestCoordination;
@@ -44,7 +44,7 @@ const intents = () =>
   baton.pool.rows<{ kind: string; attempts: number; waits: boolean }>(sql`
     select kind, attempts, due_at > now() as waits from knowledge_intents order by kind`);
 
-/** Kills a process while it waits to write the events of the memory service's response. */
+/** Kills a process while it is waiting to write the events for the memory service's response. */
 async function killBeforeEvents(process: ServiceProcess, begun: () => Promise<boolean>): Promise<void> {
   const waiting = sql<{ n: number }>`
     select count(*)::int as n from pg_locks join pg_stat_activity using (pid)
@@ -87,7 +87,7 @@ test('a write whose process dies between the response of memory and the event st
   await killBeforeEvents(service, async () => (await intents()).length === writes.length);
   assert.deepEqual(new Set(await Promise.all(sent)), new Set([undefined]));
   memory.behave({});
-  // Memory has all the writes; the journal has no event of them yet.
+  // Memory has all the writes; the journal doesn't have their events yet.
   assert.equal(memory.knowledge.documents(`tenant:${baton.tenantId}:ws:${id}`).length, 1);
   assert.deepEqual(await knowledgeEvents(baton, id), []);
   assert.deepEqual(
@@ -111,7 +111,7 @@ test('a write whose process dies between the response of memory and the event st
     select count(*)::int as n from events where type = 'knowledge.pack_registered' and payload ->> 'name' = ${name}`;
   assert.equal((await baton.pool.row(registered))?.n, 1);
 
-  // A repeated request under its key returns the response; memory is not called, and no event is written again.
+  // A request repeated under the same key returns the response; memory is not called, and no event is written again.
   const asked = memory.calls.length;
   for (const at of writes.keys()) {
     const again = await sendTo(baton.url, at);
@@ -136,7 +136,7 @@ longTest('a worker that dies at the same point leaves the write to the next one'
   assert.equal((await knowledgeEvents(baton, id)).length, 1);
 });
 
-/** A document of a process that crashed. */
+/** A document written by a process that crashed. */
 async function leaveIntent(workspaceId: string, naturalKey: string, idempotencyKey: string | null = null) {
   const namespace = `tenant:${baton.tenantId}:ws:${workspaceId}`;
   const facts = { naturalKey, title: 'T', type: 'document', chunkCount: 1, linkCount: 0 };

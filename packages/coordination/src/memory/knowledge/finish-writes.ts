@@ -24,7 +24,7 @@ import {
   type WriteAnswer,
 } from './write-knowledge.ts';
 
-/** Each may hold 8 MiB. */
+/** Each write may hold 8 MiB. */
 const batchMax = 4;
 const waitSecondsMax = 30;
 /** After a day without a response, a write is abandoned. */
@@ -41,8 +41,8 @@ const kinds = {
 type Tools = JobTools<Context> & Pick<Context, 'memory'>;
 
 /**
- * Finishes writes to memory whose process crashed: repeats the request, which memory recognizes by the name of the written
- * object, and writes the events with the response. See docs/reference/memory.md#knowledge.
+ * Finishes writes to memory whose process crashed: repeats the request, which memory recognizes by the name of the
+ * written object, and writes the events along with the response. See docs/reference/memory.md#knowledge.
  */
 export function finishWrites(tools: Tools): Job {
   const { pool, memory, settings } = tools;
@@ -65,7 +65,7 @@ async function finish({ pool, settings, log, command }: Tools, memory: MemoryGat
   const result = await requestWrite(memory, kind, intent, settings);
   if (result.kind === 'ok')
     return command('knowledge', tenantId, (context) => settle(context, kind, intent, result));
-  // Memory itself refused: it does not have the write and will not accept it.
+  // The memory service itself refused the write: it has not stored it and will not accept it.
   const isRefused = result.kind === 'refused' && kind.refusals[result.status] !== undefined;
   if (!isRefused && attempts < attemptsMax)
     return pool.run(postponeIntent(intent, Math.min(2 ** attempts, waitSecondsMax)));
@@ -110,7 +110,7 @@ async function keepAnswer(
     });
     if (before === undefined) await storeAnswer(db, keyed, answer, []);
   } catch (error) {
-    // Another call has used the key since, so no request waits for this response.
+    // Another call has used the key since then, so no request waits for this response.
     if (!(error instanceof Refusal && error.code === 'idempotency_key_reused')) throw error;
   }
 }

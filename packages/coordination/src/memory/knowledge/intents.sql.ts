@@ -15,7 +15,10 @@ export function findConflictingIntent({ tenant_id, kind, subject, idempotency_ke
     order by (idempotency_key = ${idempotency_key}) is true desc limit 1`;
 }
 
-/** Inserts no row if such a write already exists. @param leaseSeconds the lease of the writing process */
+/**
+ * Inserts no row if an unfinished write of the object, or under the key, already exists. @param leaseSeconds the lease
+ * of the writing process
+ */
 export function insertIntent(intent: NewIntent, leaseSeconds: number) {
   return sql`
     insert into knowledge_intents (id, tenant_id, kind, subject, path, body, facts, principal_id, iam_principal_id,
@@ -32,7 +35,7 @@ export function deleteIntent(tenantId: string, id: string) {
   return sql`delete from knowledge_intents where id = ${id} and tenant_id = ${tenantId}`;
 }
 
-/** Leases intents of crashed processes to the worker, the longest overdue first. */
+/** Leases intents of crashed processes to the worker, longest overdue first. */
 export function leaseDueIntents(rowsMax: number, leaseSeconds: number) {
   return sql<IntentRow>`
     update knowledge_intents i

@@ -150,8 +150,8 @@ export const knowledgeApi = [
     path: '/knowledge/packs',
     summary: 'Register a pack of kinds and rules for knowledge.',
     description:
-      '`scope` tenant needs knowledge.packs.manage; a pack for all tenants can be registered by the principals ' +
-      'in CP_KNOWLEDGE_PACK_ADMINS. The memory service defines the rest of the document.',
+      '`scope: tenant` requires `knowledge.packs.manage`; only the principals in CP_KNOWLEDGE_PACK_ADMINS ' +
+      'can register a pack for all tenants. The memory service defines the rest of the document.',
     body: freeObjectOf(packBytesMax).meta({ id: 'KnowledgePack' }),
     returns: { 200: RegisteredPack, 201: RegisteredPack },
     errors: [

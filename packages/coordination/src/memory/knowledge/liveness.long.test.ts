@@ -12,12 +12,12 @@ import { done } from '../../testing/leases.ts';
 import { documentOf, largeSnapshotOf, snapshotOf } from '../../testing/memory/knowledge.ts';
 import { until } from '../../testing/wait-until.ts';
 
-// One tenant sends snapshots of the maximum size in parallel, without a pause.
+// One tenant sends snapshots of the maximum size in parallel, without pausing.
 
 const parallel = 24;
 const lastsMs = 2000;
 
-/** Accepts any request without parsing it, because the work of this process would be part of the measurement. */
+/** Accepts any request without parsing it, because parsing would add to the measured load. */
 const memory = createServer((req, res) => {
   req.resume().once('end', () => {
     res.writeHead(200, { 'content-type': 'application/json' });

@@ -55,7 +55,7 @@ export const packKind: KnowledgeKind<{ status: string }, PackFacts, RegisteredPa
   async record(context, { name, version, scope }, { status, value }) {
     const { db, tenantId } = context;
     const entityId = packIdOf(scope === 'tenant' ? tenantId : '', name, version);
-    // 200: the pack existed. Nothing changed, unless the response to its first registration was lost.
+    // 200: the pack already existed. Nothing changed, unless the response to its first registration was lost.
     const result = await db.row(findWrittenEvent(tenantId, entityId, packRegistered.type, { name, version }));
     if (status !== 201 && result?.written === true) return;
     emit(context, packRegistered, { entityId }, { name, version, status: value.status, scope });
@@ -65,15 +65,15 @@ export const packKind: KnowledgeKind<{ status: string }, PackFacts, RegisteredPa
   },
 };
 
-/** A pack has no id except its name, so the same name always maps to the same stream. */
+/** A pack is identified only by its name, so the same name always maps to the same stream. */
 function packIdOf(owner: string, name: string, version: string): string {
   const hex = createHash('sha256').update(`knowledge_pack\n${owner}\n${name}@${version}`).digest('hex');
   return hex.replace(/^(.{8})(.{4}).(.{3}).(.{3})(.{12}).*$/, '$1-$2-8$3-8$4-$5');
 }
 
 /**
- * Registers a pack: one of the tenant with knowledge.packs.manage, one for all tenants by a principal in
- * CP_KNOWLEDGE_PACK_ADMINS.
+ * Registers a pack. A pack for the tenant requires knowledge.packs.manage; one for all tenants can be registered only
+ * by principals in CP_KNOWLEDGE_PACK_ADMINS.
  * @throws Refusal `permission_denied`, `memory_disabled`, `pack_invalid`, `pack_version_conflict`,
  * `memory_unavailable`, those of `writeKnowledge`
  */
@@ -112,7 +112,7 @@ function parsePack(document: JsonObject): { name: string; version: string } {
   if (typeof version !== 'string' || !versionForm.test(version))
     return fail('pack_invalid', { field: 'version' });
   if (scope !== 'tenant' && scope !== 'global') return fail('pack_invalid', { field: 'scope' });
-  // The owner never comes from the document.
+  // The document never determines the owner.
   for (const field of ['namespace', 'scopes'])
     if (Object.hasOwn(document, field)) fail('pack_invalid', { field });
   return { name, version };

@@ -4,7 +4,7 @@ import { checkDocument, documentNodesMax } from '../../service/documents.ts';
 import { type ErrorCode, fail } from '../errors.ts';
 
 /**
- * Builds the text of requests to the memory service in steps: serializing 8 MiB at once would block all other requests.
+ * Builds the JSON of requests to the memory service in steps: serializing 8 MiB at once would block all other requests.
  */
 
 /** How many characters are written between two yields, which takes about 2 ms. */
@@ -12,7 +12,7 @@ const stepCharacters = 131_072;
 
 /**
  * A request as JSON. The members of `lists` are written one after another; each is validated first.
- * @throws (its steps) errors of `check`
+ * @throws errors of `check`, while the steps run
  */
 export function* serializeRequest(
   fields: object,

@@ -88,7 +88,9 @@ export const ReconciledSnapshot = z
   .meta({ id: 'ReconciledSnapshot' });
 export type ReconciledSnapshot = z.infer<typeof ReconciledSnapshot>;
 
-/** @returns undefined if the response has another form or belongs to another request */
+/**
+ * @returns undefined if the response has another form or belongs to another request
+ */
 function readReconciled(json: unknown, isDry: boolean): ReconciledSnapshot | undefined {
   const parsed = Reconciled.safeParse(json);
   if (!parsed.success) return undefined;

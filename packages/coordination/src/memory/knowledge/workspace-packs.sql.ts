@@ -9,7 +9,7 @@ export function findWorkspacePacks(tenantId: string, rootWorkspaceId: string) {
     select * from workspace_knowledge_packs where workspace_id = ${rootWorkspaceId} and tenant_id = ${tenantId}`;
 }
 
-/** Returns no row if they are set already. */
+/** Returns no row if the packs are already set to these. */
 export function putWorkspacePacks(
   tenantId: string,
   rootWorkspaceId: string,

@@ -38,7 +38,7 @@ export const configurationKind: KnowledgeKind<true, ConfigurationFacts, Workspac
   method: 'PUT',
   timeoutSeconds: (settings) => settings.CP_CONTEXT_INGEST_TIMEOUT_SECONDS,
   refusals: { 404: 'pack_not_found' },
-  // The response is not used.
+  // Nothing in the response is used.
   read: () => true,
   async record(context, { workspaceId, packs, strict, namespace }) {
     const { db, tenantId } = context;

@@ -48,7 +48,7 @@ export interface KnowledgeWrite<Facts> {
   readonly path: string;
   /** JSON, exactly as sent. */
   readonly body: string;
-  /** The content of the events in addition to the response. */
+  /** What the events contain in addition to the response. */
   readonly facts: Facts;
 }
 
@@ -59,13 +59,13 @@ export interface AnsweredWrite<A, Facts> {
   readonly answer: WriteAnswer<A>;
 }
 
-/** Time between the response of memory and the commit of its events, on a busy machine. */
+/** The maximum time between the response from memory and the commit of its events, on a busy machine. */
 const settleSecondsMax = 30;
 /** Poll interval of a write that waits for a previous one. */
 const pollMs = 100;
-/** A snapshot may change 20,000 entities, each of which is named. */
+/** A snapshot may change 20,000 entities, and the response names each of them. */
 export const writeAnswerBytesMax = 8 * 1_048_576;
-/** Concurrent writes; each may wait a minute for memory. */
+/** The maximum number of concurrent writes; each may wait a minute for memory. */
 const writesMax = { process: 64, tenant: 16 };
 const waiting = { queuedMax: 64, waitMsMax: 10_000 };
 const limits = {
@@ -76,7 +76,7 @@ const limits = {
   process: new ConcurrencyLimit('writes of knowledge', { runningMax: writesMax.process, ...waiting }),
 };
 
-/** Lease of a process on an intent. */
+/** The duration of a process's lease on an intent. */
 export function leaseSecondsOf(
   { timeoutSeconds }: { timeoutSeconds(settings: Settings): number },
   settings: Settings,
@@ -85,8 +85,8 @@ export function leaseSecondsOf(
 }
 
 /**
- * Writes to the memory service: first an intent, then the request, then the events with the response. No database
- * connection is held during the request. After a crash the worker finishes the write. The caller retries a write that
+ * Writes to the memory service: first an intent, then the request, then the events along with the response. No database
+ * connection is held during the request. After a crash, the worker finishes the write. The caller retries a write that
  * got no response.
  * @throws Refusal `principal_not_active`, those of the kind, `memory_unavailable`, `unavailable` while another write of
  * the same object is running, `idempotency_in_flight`, `idempotency_key_reused`
@@ -99,7 +99,8 @@ export async function writeKnowledge<A, Facts extends object>(
   const memory = requireMemory(context);
   const { db, tenantId, settings } = context;
   return inTurn(context, async () => {
-    // Checked before the request to memory too: after an acknowledged disable, no write may begin.
+    // Also checked before the request to memory: after the disabling of a principal has been acknowledged, none of its
+    // writes may begin.
     await requireActiveCaller(db, context.caller);
     const intent = intentOf(context, kind.kind, write, keyed);
     const stored = await begin(context, intent, keyed, leaseSecondsOf(kind, settings));
@@ -147,7 +148,7 @@ function intentOf(
 
 /**
  * Records an intent to write, once no other write of the same name, or under the same key, is running.
- * @returns the response that was stored under the key meanwhile; then nothing is recorded
+ * @returns the response that was stored under the key in the meantime; in that case nothing is recorded
  */
 async function begin(
   { db, tenantId, settings }: Context,
@@ -214,7 +215,7 @@ export function requireWritten<A>(
   );
 }
 
-/** Ends a write in a transaction: writes its events, unless the worker has written them meanwhile. */
+/** Ends a write in a transaction: writes its events, unless the worker has already written them. */
 export async function settleWrite<A, Facts, Body extends object>(
   kind: KnowledgeKind<A, Facts, Body>,
   context: Context,

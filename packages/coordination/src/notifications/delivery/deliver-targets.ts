@@ -17,7 +17,7 @@ export interface Target {
   readonly recipientId: string;
   readonly kind: string;
   readonly send: Send;
-  /** Runs in the transaction that records that it was sent. */
+  /** Runs in the transaction that records that the message was sent. */
   readonly sent?: (db: Db) => Promise<unknown>;
 }
 
@@ -25,12 +25,12 @@ export interface TargetTools {
   readonly pool: Pool;
   readonly log: Logger;
   readonly channel: string;
-  /** The delivery of an event begins no further message after this time. */
+  /** After this time, the delivery of an event doesn't begin to send further messages. */
   readonly beginMsMax: number;
   readonly sendMsMax: number;
 }
 
-/** A message is sent again at most once if it isn't known whether it was sent. */
+/** If it isn't known whether a message was sent, it is sent again at most once. */
 const unknownMax = 2;
 const mayHaveIt = 'the results of two attempts are unknown: the message may have been sent';
 

@@ -9,7 +9,7 @@ export interface DeliveryOf {
 
 const unknownMax = 3;
 
-/** Records an attempt before it begins. No row if the message was sent already. */
+/** Records an attempt before it begins. Returns no row if the message has already been sent. */
 export function beginDelivery({ tenantId, eventId, recipientId, channel }: DeliveryOf, kind: string) {
   return sql<{ unknown_attempts: number }>`
     insert into notification_deliveries as d (event_id, recipient_id, channel, tenant_id, kind, unknown_attempts)
@@ -33,7 +33,7 @@ export function updateToUnsent({ tenantId, eventId, recipientId, channel }: Deli
     where event_id = ${eventId} and recipient_id = ${recipientId} and channel = ${channel} and tenant_id = ${tenantId}`;
 }
 
-/** A dead letter that an operator redrives is sent once more to those who may have it. */
+/** A dead letter that an operator redrives is sent once more to those who may have received it. */
 export function allowOneMore(tenantId: string, eventId: string, channel: string, unknownMaxBefore: number) {
   return sql`
     update notification_deliveries set unknown_attempts = ${unknownMaxBefore - 1}
@@ -45,11 +45,14 @@ export interface ProgressRow {
   id: string;
   is_begun: boolean;
   is_sent: boolean;
-  /** At most the maximum. */
+  /** Counted only up to the maximum. */
   sent_last_hour: number;
 }
 
-/** What was sent of an event to these recipients, and how much of others in the last hour. */
+/**
+ * Which messages of an event were sent to these recipients, and how many other messages they were sent in the last
+ * hour.
+ */
 export function findProgress(
   { tenantId, eventId, channel }: Omit<DeliveryOf, 'recipientId'>,
   ids: readonly string[],

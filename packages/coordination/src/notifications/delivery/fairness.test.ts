@@ -15,7 +15,10 @@ before(async () => {
 after(() => baton.close());
 
 const backlog = 10_000;
-/** The e-mails that are sent before that of the other tenant; each turn sends the share of a tenant, and some follow. */
+/**
+ * The maximum number of the busy tenant's e-mails that are sent before the other tenant's: one share per turn, and a
+ * few more.
+ */
 const sentBeforeMax = 200;
 
 test("one tenant's 10,000 notifications don't delay the decision of another", async () => {
@@ -51,7 +54,7 @@ test("one tenant's 10,000 notifications don't delay the decision of another", as
     await until(() => smtp.to(other.address).length === 1, "the other tenant's e-mail");
     const overtaken = smtp.received.indexOf(smtp.to(other.address)[0] as never) - sentBefore;
     assert.ok(overtaken < sentBeforeMax, `${overtaken} e-mails of the busy tenant came first`);
-    // The busy tenant's own backlog continues.
+    // The busy tenant's own backlog must continue to be sent.
     const soFar = smtp.to(busy.address).length;
     await until(() => smtp.to(busy.address).length > soFar + 20);
   } finally {

@@ -138,7 +138,7 @@ test('a refusal for now is retried, and becomes a dead letter after the last att
   await sender(smtp);
   await ask(slow);
   await ask(never);
-  // With other e-mails accepted, the server is not at fault.
+  // Another e-mail is accepted, which shows that the server is not at fault.
   await ask(other);
   await until(() => smtp.to(slow.address).length === 1);
   await until(async () => (await dead()).length === 1);

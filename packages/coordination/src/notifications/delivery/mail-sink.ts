@@ -24,7 +24,7 @@ import { SmtpClient } from './smtp-client.ts';
 import type { SmtpSettings } from './smtp-settings.ts';
 
 const channel = 'mail';
-/** Patterns of `like`, in which an underscore matches any character. */
+/** Patterns for `like`, in which an underscore matches any character. */
 const ownTypes = ['notification.digest\\_due', 'notification.invitation\\_mail\\_requested'];
 
 /**
@@ -63,7 +63,7 @@ class Mail {
     this.#send = send;
   }
 
-  /** The e-mails of an event. Adds to digests what belongs there. */
+  /** Returns the e-mails of an event, and adds items to the digests of those who chose one. */
   async targetsOf(event: JournalEvent): Promise<Target[]> {
     if (event.type === digestDue.type) return this.#digestOf(event);
     const { pool, settings } = this.#tools;

@@ -43,7 +43,7 @@ async function mailTo(one: Addressee): Promise<ReceivedMail> {
   await until(() => mailsTo(one).length > 0, 'the e-mail');
   return mailsTo(one)[0] as ReceivedMail;
 }
-/** Everything that was written before has been delivered, or refused. */
+/** Waits until all earlier events have been delivered or have become dead letters. */
 const isDelivered = () =>
   until(async () => {
     const row = await baton.pool.row<{ n: number }>(sql`
@@ -220,7 +220,7 @@ test('what a person does is not sent to that person', async () => {
     preferences: { kinds: { 'task.assigned': { mail: 'immediate' } } },
   });
   await done(one.post('/tasks', { title: 'for me', assigneeId: one.principalId }), 201);
-  // But a decision: an agent with the person's token acts in the person's name.
+  // The person is notified of a decision, though: an agent with the person's token acts in the person's name.
   await done(
     one.post('/approvals', { assignedPrincipalId: one.principalId, comment: 'may the agent?' }),
     201,
@@ -249,7 +249,7 @@ test("a control message is sent to the person who holds the run, without the mes
   const mail = await mailTo(one);
   assert.equal(mail.headers.get('subject'), `Control message: ${task.title} (${task.publicId})`);
   assert.ok(!mail.raw.includes('login page'));
-  // Runs of agents notify nobody.
+  // Control messages to runs of agents notify nobody.
   await isDelivered();
   const before = smtp.received.length;
   const agents = await makeRun(baton, await makeWorker(baton));

@@ -1,9 +1,12 @@
-/** The result of sending one message to one recipient. The reasons contain no address: tenants and the log have them. */
+/**
+ * The result of sending one message to one recipient. The reasons contain no address, because tenants and the log can
+ * see them.
+ */
 export type SendOutcome =
   | { readonly kind: 'sent' }
-  /** A repetition is useless; the message was not sent. */
+  /** Retrying is useless; the message was not sent. */
   | { readonly kind: 'refused'; readonly reason: string }
-  /** It can be sent later. `isUnknown`: it may have been sent all the same. */
+  /** The message can be sent later. `isUnknown`: it may already have been sent. */
   | { readonly kind: 'failed'; readonly reason: string; readonly isUnknown: boolean }
   /** The server, not the message, is at fault; the message was not sent. */
   | { readonly kind: 'away'; readonly reason: string; readonly blame: 'sink' | 'unclear' };

@@ -62,7 +62,7 @@ export class SlackClient {
   }
 }
 
-/** 429 and 5xx pass; with any other status the webhook was removed, or its channel archived. */
+/** 429 and 5xx are temporary; any other status means that the webhook was removed, or its channel archived. */
 function outcomeOfStatus(status: number): SendOutcome {
   if (status >= 200 && status < 300) return { kind: 'sent' };
   const reason = `the webhook answered ${status}`;

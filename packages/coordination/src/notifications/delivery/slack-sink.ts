@@ -57,7 +57,9 @@ async function channelTargets(
   return [targetOf(webhook.id, { tenantId, host: webhook.host, secretName: webhook.secret_name })];
 }
 
-/** Those with a webhook of their own who want this kind, and didn't get too many in the last hour. */
+/**
+ * The recipients who have a webhook of their own, want this kind, and didn't get too many messages in the last hour.
+ */
 async function peopleOf(
   tools: ChannelTools,
   event: JournalEvent,

@@ -22,8 +22,8 @@ interface SmtpError extends Error {
 }
 
 /**
- * Sends e-mails over a few connections that are used again. Nodemailer's connection is used without its pool, because
- * only the steps of a connection show whether a failed message may have been accepted.
+ * Sends e-mails over a few reused connections. Nodemailer's connection is used without its pool, because only the steps
+ * of a connection show whether a failed message may have been accepted.
  */
 export class SmtpClient {
   readonly #settings: SmtpSettings;
@@ -34,7 +34,9 @@ export class SmtpClient {
     this.#settings = settings;
   }
 
-  /** @param signal ends the connection; the message may have been sent then */
+  /**
+   * @param signal ends the connection; the message may already have been sent
+   */
   async send(message: MailMessage, signal: AbortSignal): Promise<SendOutcome> {
     const raw = await this.#compose(message);
     let connection: Connection;
@@ -174,8 +176,8 @@ function step(
 }
 
 /**
- * The failure of a message on an open connection. The server's text is left out: it repeats addresses. A refused sender
- * is a fault of the settings, so messages wait for their correction.
+ * The failure of a message on an open connection. The server's text is left out, because it repeats addresses. A
+ * refused sender is a fault in the settings, so messages wait until the settings are corrected.
  */
 function outcomeOf(error: SmtpError): SendOutcome {
   const { responseCode, command } = error;

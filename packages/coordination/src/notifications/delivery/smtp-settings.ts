@@ -14,7 +14,7 @@ export interface SmtpSettings {
   readonly host: string;
   readonly port: number;
   readonly tls: 'starttls' | 'implicit' | 'none';
-  /** Undefined for the public authorities alone. */
+  /** Undefined if only the public authorities are accepted. */
   readonly authorities: readonly string[] | undefined;
   readonly login: { readonly user: string; readonly pass: string } | undefined;
   readonly connectionsMax: number;

@@ -3,7 +3,7 @@ import type { JournalEvent } from '../../ledger/journal/event.ts';
 import type { Notice, Recipient } from '../notices/notice.ts';
 import { insertDigestItems } from './digests.sql.ts';
 
-/** The most items that wait for one digest of a person; further ones are counted. */
+/** The maximum number of items that wait for one digest of a person; any further items are only counted. */
 export const itemsMax = 500;
 
 /** Adds a notice to people's digests; a repeated event adds nothing. */

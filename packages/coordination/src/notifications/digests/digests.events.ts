@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/http/service';
 import { Uuid } from '@baton/values/wire';
 
-/** Its delivery sends the digest. */
+/** The delivery of this event sends the digest. */
 export const digestDue = defineEvent(
   'notification.digest_due',
   'principal',

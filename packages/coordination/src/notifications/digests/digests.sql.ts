@@ -6,8 +6,8 @@ export interface NewItem {
 }
 
 /**
- * Adds a notice to the digests of these people, and schedules digests that aren't scheduled. What exceeds `itemsMax` of
- * one person is only counted.
+ * Adds a notice to the digests of these people, and schedules digests that aren't scheduled. Items of one person beyond
+ * `itemsMax` are only counted.
  */
 export function insertDigestItems(
   of: { tenantId: string; eventId: string; kind: string; entityId: string },
@@ -51,7 +51,7 @@ export function findDueDigests(after: readonly [at: string, id: string], rowsMax
     order by due_at, principal_id limit ${rowsMax}`;
 }
 
-/** No row if it isn't due any more, or another worker has it. @returns the number of its items */
+/** Returns no row if the digest is no longer due, or another worker has taken it. @returns the number of its items */
 export function takeDueDigest(tenantId: string, principalId: string) {
   return sql<{ items: number }>`
     with due as materialized (

@@ -13,7 +13,7 @@ import {
   findLeftOut,
 } from './digests.sql.ts';
 
-/** The most notices that one digest has in full. */
+/** The maximum number of notices that one digest shows in full. */
 export const noticesMax = 50;
 
 export interface OpenDigest {
@@ -28,7 +28,7 @@ export interface OpenDigest {
 }
 
 /**
- * Reads the content of a digest: of its oldest items those that still wait for the person, who may still see them.
+ * Reads the content of a digest: the oldest items that still wait for the person and that the person may still see.
  * @returns undefined for a person who is disabled, or without items
  */
 export async function openDigest(
@@ -60,7 +60,7 @@ export async function openDigest(
   return { recipient, notices, more, kinds, close };
 }
 
-/** Undefined if it doesn't wait for the person any more. */
+/** Undefined if it is no longer waiting for the person. */
 async function noticeOf(
   pool: Pool,
   settings: Settings,

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/http/service';
 import { Uuid } from '@baton/values/wire';
 
-/** Without the link and the address. */
+/** The event contains neither the link nor the address. */
 export const invitationMailRequested = defineEvent(
   'notification.invitation_mail_requested',
   'invitation_mail',

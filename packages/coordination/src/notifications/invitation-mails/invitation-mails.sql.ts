@@ -20,7 +20,7 @@ export function countOtherInvitationMails(tenantId: string, principalId: string)
     where tenant_id = ${tenantId} and principal_id <> ${principalId}`;
 }
 
-/** Replaces the link that is on its way to the same person. */
+/** Replaces the pending link of the same person. */
 export function upsertInvitationMail(mail: NewInvitationMail, lifetimeSeconds: number) {
   return sql<{ id: string; expires_at: string }>`
     insert into invitation_mails (id, tenant_id, principal_id, invited_by, key_id, sealed, expires_at)

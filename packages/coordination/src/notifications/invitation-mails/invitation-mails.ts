@@ -14,7 +14,7 @@ import {
 } from './invitation-mails.sql.ts';
 import { mailSealOf, placeOf } from './mail-seal.ts';
 
-/** As many as a tenant may have open invitations by default. */
+/** The same as the default maximum of a tenant's open invitations. */
 const waitingMax = 500;
 const lifetimeSeconds = 86_400;
 

@@ -5,7 +5,10 @@ import { keyFileOf } from '../unsubscribe/unsubscribe-links.ts';
 
 const opened = new WeakMap<object, SealingKeys | undefined>();
 
-/** Keys of their own, derived from the file that also signs the links of e-mails; it is read once per process. */
+/**
+ * Separate keys, derived from the file that also contains the keys for the links in e-mails; the file is read once per
+ * process.
+ */
 export function mailSealOf(settings: Settings): SealingKeys | undefined {
   if (!opened.has(settings)) opened.set(settings, readSeal(settings));
   return opened.get(settings);

@@ -24,7 +24,7 @@ interface Tools {
 export interface OpenInvitationMail {
   readonly recipientId: string;
   readonly message: MailMessage;
-  /** Call it in the transaction that records that it was sent. */
+  /** Call this in the transaction that records that the e-mail was sent. */
   close(db: Db): Promise<unknown>;
 }
 

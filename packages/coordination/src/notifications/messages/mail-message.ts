@@ -16,14 +16,17 @@ export interface MailMessage {
 export interface MailTo {
   readonly name: string;
   readonly address: string;
-  /** Of the event that caused the message, and of its recipient: a repetition has the same Message-ID. */
+  /**
+   * The event that caused the message. The Message-ID is derived from this and the recipient, so a repeated message has
+   * the same one.
+   */
   readonly eventId: string;
   readonly recipientId: string;
 }
 
 /** Where a message leads, and what it is signed with. */
 export interface MailPlaces {
-  /** The console's address, without a slash at its end. */
+  /** The console's address, without a trailing slash. */
   readonly publicUrl: string;
   /** The domain of the sender. */
   readonly domain: string;
@@ -59,7 +62,7 @@ export interface Digest {
   readonly more: number;
 }
 
-/** The e-mail about several notices. The link ends the e-mails of the first one's kind. */
+/** The e-mail about several notices. The link unsubscribes from the kind of the first notice. */
 export function digestMail(
   { notices, more }: Digest,
   to: MailTo,

@@ -5,7 +5,7 @@ const titleCharactersMax = 120;
 const nameCharactersMax = 80;
 const questionCharactersMax = 1000;
 
-/** The texts of a notice, bounded, and without characters that could change what is around them. Not escaped. */
+/** The texts of a notice, bounded, and without characters that could change the text around them. Not escaped. */
 export interface NoticeText {
   /** "Decision requested: Ship the release (TASK-000017)". */
   readonly subject: string;
@@ -17,7 +17,9 @@ export interface NoticeText {
   readonly url: string;
 }
 
-/** @param publicUrl the address of the console, without a slash at its end */
+/**
+ * @param publicUrl the address of the console, without a trailing slash
+ */
 export function textOfNotice(notice: Notice, publicUrl: string): NoticeText {
   const { kind, entityId, taskPublicId, taskTitle, actorName } = notice;
   const name = actorName === null ? '' : oneLine(actorName, nameCharactersMax);

@@ -1,7 +1,7 @@
 const ellipsis = '…';
 
 /**
- * A text from outside on one line: without control characters, so that it can't begin a header or a line, and without
+ * Text from outside, on one line: without control characters, so that it can't begin a header or a line, and without
  * marks that change the direction of the text around it.
  * @returns at most `charactersMax` characters
  */
@@ -9,7 +9,7 @@ export function oneLine(text: string, charactersMax: number): string {
   return cut(clean(text).replaceAll(/\s+/g, ' ').trim(), charactersMax);
 }
 
-/** A text from outside with its lines, without other control characters. */
+/** Text from outside that keeps its line breaks, but no other control characters. */
 export function severalLines(text: string, charactersMax: number): string {
   const lines = text.replaceAll(/\r\n?|[\u2028\u2029]/g, '\n').split('\n');
   return cut(
@@ -47,7 +47,7 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** For the content of an element, and for a quoted attribute. */
+/** Escapes text for the content of an element, and for a quoted attribute. */
 export function escapeHtml(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => entities[character] as string);
 }

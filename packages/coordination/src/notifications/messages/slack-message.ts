@@ -8,7 +8,7 @@ export interface SlackMessage {
   readonly unfurl_media: false;
 }
 
-/** A message in Slack's markup, in which texts from outside can neither mention anybody nor make a link. */
+/** A message in Slack's markup, in which text from outside can neither mention anybody nor make a link. */
 export function slackMessage(notice: Notice, publicUrl: string): SlackMessage {
   const { subject, sentence, question, action, url } = textOfNotice(notice, publicUrl);
   const quoted = question.split('\n').map((line) => `> ${escapeMarkup(line)}`);

@@ -20,12 +20,12 @@ export const noticeTypes = [
   'run.control\\_message.accepted',
 ];
 
-/** The most holders of a role that are considered, before those who can't be notified are left out. */
+/** The maximum number of holders of a role that are considered, before those who can't be notified are left out. */
 const candidatesMax = 2000;
 
 /**
- * Finds what an event leaves waiting now. Nothing waits if it was decided, completed, reassigned or acknowledged
- * meanwhile.
+ * Finds what is now waiting because of an event. Nothing is waiting if it has been decided, completed, reassigned or
+ * acknowledged in the meantime.
  */
 export async function findWaiting(db: Pool, event: JournalEvent): Promise<Waiting | undefined> {
   const { type, tenantId, entityId, actorId, sequence, payload } = event;
@@ -51,7 +51,7 @@ interface Subject extends Partial<Assignment> {
   readonly entityId: string;
 }
 
-/** The same for a notice that was stored for a digest. */
+/** Finds what is still waiting of a notice that was stored for a digest. */
 export async function findWaitingOf(
   db: Pool,
   tenantId: string,
@@ -69,8 +69,8 @@ function statementOf(tenantId: string, { kind, entityId, actorId = null, sequenc
 }
 
 /**
- * People aren't notified of what they did themselves, but of decisions: an agent that works with somebody's token
- * requests them in their name.
+ * People aren't notified of what they did themselves, except of decisions: an agent that works with somebody's token
+ * requests decisions in that person's name.
  */
 function waitingOf(kind: NotificationKind, row: WaitingRow): Waiting {
   const isDecision = kind === 'decision.requested';
@@ -99,11 +99,11 @@ function isAssignment({ changes }: JournalEvent['payload']): boolean {
 
 export interface FoundRecipients {
   readonly recipients: readonly Recipient[];
-  /** Whether more people than that could be notified. */
+  /** Whether there are further people who could be notified. */
   readonly hasMore: boolean;
 }
 
-/** The people to notify: those who may see it and, of a decision, may decide it. */
+/** The people to notify: those who may see the object and, for a decision, may decide it. */
 export async function findRecipientsOf(
   db: Pool,
   tenantId: string,

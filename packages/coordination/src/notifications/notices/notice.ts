@@ -5,25 +5,25 @@ export interface Notice {
   readonly kind: NotificationKind;
   /** The approval, the task or the control message. */
   readonly entityId: string;
-  /** Of the task; null for a decision about no task. */
+  /** The id of the task; null for a decision that isn't about a task. */
   readonly taskId: string | null;
   readonly taskPublicId: string | null;
   readonly taskTitle: string | null;
   /** The requester, or the principal that assigned or sent it. */
   readonly actorName: string | null;
-  /** The question of a decision; null for others. */
+  /** The question of a decision; null for other notices. */
   readonly question: string | null;
 }
 
-/** Whom it waits for, before it is known who of them is notified. */
+/** Those for whom something is waiting, before it is known which of them are notified. */
 export interface Waiting {
   readonly notice: Notice;
   readonly candidateIds: readonly string[];
   /** Only people who may decide approvals. */
   readonly decides: boolean;
-  /** Who caused it, and isn't notified of it; null to notify everybody. */
+  /** The principal who caused it, and isn't notified of it; null to notify everybody. */
   readonly exceptId: string | null;
-  /** Of the task, or of the decision: people who don't see it aren't notified. */
+  /** The workspace of the task, or of the decision: people who don't see it aren't notified. */
   readonly workspaceId: string | null;
 }
 

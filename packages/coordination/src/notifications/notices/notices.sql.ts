@@ -51,8 +51,8 @@ export interface Assignment {
 }
 
 /**
- * An open task with those it is assigned or addressed to. Nobody, if it was assigned again after this event: the worker
- * may come to the first event late, and the second one notifies the same person.
+ * An open task with those it is assigned or addressed to. Nobody if it was assigned again after this event: the worker
+ * may process the first event late, and the second one notifies the same person.
  */
 export function findWaitingTask(
   tenantId: string,
@@ -84,7 +84,7 @@ export function findWaitingTask(
     from task t left join principals p on p.id = ${actorId}::uuid and p.tenant_id = ${tenantId}`;
 }
 
-/** A control message that isn't acknowledged, with the principal of its run. Its texts stay in Baton. */
+/** A control message that hasn't been acknowledged, with the principal of its run. Its text stays in Baton. */
 export function findWaitingMessage(tenantId: string, messageId: string) {
   return sql<WaitingRow>`
     select m.id as entity_id, m.task_id, t.public_id as task_public_id, t.title as task_title,

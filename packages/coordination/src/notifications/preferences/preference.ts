@@ -36,7 +36,7 @@ export const NotificationPreferences = z
   .meta({ id: 'NotificationPreferences' });
 export type NotificationPreferences = z.infer<typeof NotificationPreferences>;
 
-/** Replaces the preferences as a whole: what is missing has its default. */
+/** Replaces the preferences as a whole: anything missing gets its default. */
 export const NotificationPreferencesChange = z
   .strictObject({
     email: z.string().max(320).nullable().default(null).meta({
@@ -50,7 +50,7 @@ export type NotificationPreferencesChange = z.output<typeof NotificationPreferen
 
 export type PreferencesRow = RowOf<Tables['notification_preferences'], { modes: StoredModes }>;
 
-/** A person's stored preferences, with what belongs to them elsewhere. */
+/** A person's stored preferences, with the related values from other tables. */
 export interface OwnPreferencesRow {
   email: string | null;
   profile_email: string | null;

@@ -3,7 +3,10 @@ import { defineEvent } from '@baton/kernel/http/service';
 import { Uuid } from '@baton/values/wire';
 import { Modes } from '../kinds.ts';
 
-/** Without the address. `kinds` has the stored choices only; `via` is `link` for an unsubscription by a link. */
+/**
+ * The event doesn't contain the address. `kinds` contains only the stored choices; `via` is `link` if the person
+ * unsubscribed through a link.
+ */
 export const preferencesUpdated = defineEvent(
   'notification.preferences_updated',
   'principal',

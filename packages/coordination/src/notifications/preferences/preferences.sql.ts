@@ -2,7 +2,7 @@ import { sql } from '@baton/kernel/database/sql';
 import type { StoredModes } from '../kinds.ts';
 import type { OwnPreferencesRow, PreferencesRow } from './preference.ts';
 
-/** The preferences of a principal, with the defaults of those that were never stored. */
+/** The preferences of a principal, with defaults for a principal that never stored any. */
 export function findOwnPreferences(tenantId: string, principalId: string) {
   return sql<OwnPreferencesRow>`
     select n.email, p.profile ->> 'email' as profile_email, coalesce(n.modes, '{}') as modes,
@@ -22,7 +22,7 @@ export interface NewPreferences {
   readonly digestIntervalSeconds: number;
 }
 
-/** No row if the preferences are the stored ones. */
+/** Returns no row if the same preferences are already stored. */
 export function upsertPreferences(values: NewPreferences) {
   return sql<PreferencesRow>`
     insert into notification_preferences as n (tenant_id, principal_id, email, modes, digest_interval_seconds)
@@ -36,7 +36,7 @@ export function upsertPreferences(values: NewPreferences) {
     returning *`;
 }
 
-/** Ends the e-mails of one kind. No row if they were off already, or the principal doesn't exist. */
+/** Ends the e-mails of one kind. Returns no row if they were already off, or the principal doesn't exist. */
 export function upsertMailOff(tenantId: string, principalId: string, kind: string) {
   return sql<PreferencesRow>`
     insert into notification_preferences as n (tenant_id, principal_id, modes)

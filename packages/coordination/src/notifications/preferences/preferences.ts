@@ -26,7 +26,7 @@ export async function getPreferences(context: Context): Promise<NotificationPref
 }
 
 /**
- * Replaces the caller's preferences; the same ones again change nothing.
+ * Replaces the caller's preferences; sending the same ones again changes nothing.
  * @throws Refusal `not_a_person`, `permission_denied`, `unknown_notification_kind`, `invalid_email_address`
  */
 export async function putPreferences(
@@ -47,7 +47,7 @@ export async function putPreferences(
 }
 
 /**
- * Ends somebody's e-mails of one kind, by a signed link. Without a caller: the link identifies the person.
+ * Ends somebody's e-mails of one kind, through a signed link. There is no caller: the link identifies the person.
  * @returns whether anything changed
  */
 export async function turnMailOff(
@@ -67,8 +67,8 @@ export function requirePerson({ caller }: Context): void {
 const writeScopes = ['control-plane:write', 'control-plane:admin'];
 
 /**
- * Own preferences need no permission, so the scopes of the token are checked here: a token that only reads changes
- * nothing.
+ * A caller's own preferences need no permission, so the scopes of the token are checked here: a token that only reads
+ * must change nothing.
  * @throws Refusal `not_a_person`, `permission_denied`
  */
 export function requirePersonWhoWrites(context: Context): void {

@@ -4,7 +4,7 @@ import { Uuid } from '@baton/values/wire';
 
 const whose = { principalId: Uuid.nullable() };
 
-/** Without the address. `principalId` is null for the channel of the tenant. */
+/** The event doesn't contain the address. `principalId` is null for the channel of the tenant. */
 export const slackWebhookSet = defineEvent(
   'notification.slack_webhook_set',
   'notification_webhook',

@@ -104,7 +104,7 @@ test("the tenant's channel is set by people who may manage connections, with its
   );
   await refused(baton.otherAdmin.get(channel), 404, 'not_found');
   await refused(reader.delete(channel), 403, 'permission_denied');
-  // An own webhook is another one.
+  // Deleting the caller's own webhook doesn't affect the channel's.
   assert.equal((await manager.delete(own)).status, 204);
   assert.deepEqual(await done(reader.get(channel)), again);
   assert.equal((await manager.delete(channel)).status, 204);

@@ -107,7 +107,7 @@ export async function getChannel({ db, tenantId }: Context): Promise<SlackChanne
   return slackChannelOf((await findChannelWebhook(db, tenantId)) ?? fail('not_found'));
 }
 
-/** Without a webhook nothing changes. @param principalId null for the channel of the tenant */
+/** If there is no webhook, nothing changes. @param principalId null for the channel of the tenant */
 export async function removeWebhook(context: Context, principalId: string | null): Promise<undefined> {
   const { db, tenantId } = context;
   const row = await db.row(lockWebhook(tenantId, principalId));

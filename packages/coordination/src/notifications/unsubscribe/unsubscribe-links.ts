@@ -13,12 +13,12 @@ export interface Unsubscription {
 export const tokenCharactersMax = 400;
 
 /**
- * Signs and verifies the links of e-mails. A link names everything itself, so it needs no row and no lookup, and it
- * doesn't expire: e-mails are read late. It can only end e-mails of one kind.
+ * Signs and verifies the links in e-mails. A link contains everything that it needs, so there is no row and no lookup,
+ * and it doesn't expire, because e-mails are read late. It can only end e-mails of one kind.
  */
 export interface UnsubscribeLinks {
   sign(unsubscription: Unsubscription): string;
-  /** Undefined for a token that no key of the file signed. */
+  /** Undefined for a token that was not signed with a key in the file. */
   verify(token: string): Unsubscription | undefined;
 }
 
@@ -26,7 +26,7 @@ const uuid = '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}';
 const contentForm = new RegExp(`^(${uuid})/(${uuid})/([a-z_.]{1,100})$`);
 const tokenForm = /^([A-Za-z0-9_-]{1,300})\.([A-Za-z0-9_-]{43})$/;
 
-/** The file of the keys; empty without one. */
+/** The file with the keys; empty if there is none. */
 export function keyFileOf(settings: Settings): string {
   return settings.CP_NOTIFICATIONS_KEY_FILE || settings.CP_SECRET_STORE_KEY_FILE;
 }
@@ -40,7 +40,9 @@ export function openUnsubscribeLinks(settings: Settings): UnsubscribeLinks | und
   return linksOf(readKeyFile(file, setting));
 }
 
-/** @param keys of 32 bytes each, one or more: the first one signs. Keys of their own are derived from them. */
+/**
+ * @param keys of 32 bytes each, one or more; separate keys are derived from them, and the first one signs
+ */
 export function linksOf(keys: readonly Buffer[]): UnsubscribeLinks {
   const own = keys.map((key) => Buffer.from(hkdfSync('sha256', key, '', 'notification links of Baton', 32)));
   const signed = (key: Buffer, content: string) => createHmac('sha256', key).update(content).digest();

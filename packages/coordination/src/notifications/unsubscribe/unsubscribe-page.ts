@@ -1,8 +1,8 @@
 import { escapeHtml } from '../messages/plain-text.ts';
 
 /**
- * No script, no cache, and no address passed to another site: the address has the token. With `no-referrer` browsers
- * send the form with `Origin: null`, which the default run rejects as foreign.
+ * No script, no cache, and no address passed to another site, because the address contains the token. With
+ * `no-referrer` browsers would send the form with `Origin: null`, which the default run rejects as foreign.
  */
 export const pageHeaders = {
   'content-type': 'text/html; charset=utf-8',
@@ -13,7 +13,7 @@ export const pageHeaders = {
   'x-content-type-options': 'nosniff',
 };
 
-/** Requires a click to unsubscribe: programs that follow links in e-mails change nothing. */
+/** Requires a click to unsubscribe, so that programs that follow links in e-mails change nothing. */
 export function confirmationPage(about: string): string {
   return page(
     'Unsubscribe',

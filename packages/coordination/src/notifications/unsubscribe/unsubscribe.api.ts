@@ -7,7 +7,7 @@ import { tokenCharactersMax, type Unsubscription } from './unsubscribe-links.ts'
 
 const page = z.string().meta({ contentMediaType: 'text/html' });
 const query = {
-  token: z.string().max(tokenCharactersMax).default('').meta({ description: 'From the link of an e-mail.' }),
+  token: z.string().max(tokenCharactersMax).default('').meta({ description: 'From the link in an e-mail.' }),
 };
 
 export const unsubscribeApi = [
@@ -16,7 +16,7 @@ export const unsubscribeApi = [
     method: 'GET',
     path: '/notifications/unsubscribe',
     summary: 'Show the page that unsubscribes from the e-mails of one kind.',
-    description: 'Needs no credential, and changes nothing: programs open links of e-mails, too.',
+    description: 'Needs no credential, and changes nothing, because programs also open links in e-mails.',
     auth: 'none',
     query,
     returns: { 200: page, 400: page },
@@ -26,7 +26,7 @@ export const unsubscribeApi = [
     id: 'unsubscribe',
     method: 'POST',
     path: '/notifications/unsubscribe',
-    summary: 'Unsubscribe from the e-mails of one kind, by the link of an e-mail (RFC 8058).',
+    summary: 'Unsubscribe from the e-mails of one kind, through the link in an e-mail (RFC 8058).',
     description:
       'Needs no credential: the token is signed. The body is ignored, in whatever form a program sends it.',
     auth: 'none',

@@ -122,7 +122,7 @@ test('a link for a principal that does not exist gets the same page, and writes 
   const page = await click(tokenFor({ tenantId: one.tenantId, principalId: newId() }));
   assert.equal(page.status, 200);
   assert.equal(page.body, (await click(tokenFor(one))).body);
-  // Nor does a principal of another tenant.
+  // A principal of another tenant doesn't change the page either.
   const foreign = await baton.actor({ kind: 'human', permissions: [], tenantId: baton.otherTenantId });
   assert.equal(
     (await click(tokenFor({ tenantId: one.tenantId, principalId: foreign.principalId }))).status,

@@ -7,7 +7,7 @@ import { confirmationPage, donePage, invalidPage, pageHeaders } from './unsubscr
 
 const opened = new WeakMap<object, UnsubscribeLinks | undefined>();
 
-/** The file of the keys is read once per process. */
+/** The file with the keys is read once per process. */
 function verify({ settings }: Context, token: string): Unsubscription | undefined {
   if (!opened.has(settings)) opened.set(settings, openUnsubscribeLinks(settings));
   return opened.get(settings)?.verify(token);
@@ -21,7 +21,7 @@ export function showUnsubscribe(context: Context, token: string): Reply<string> 
     : reply(200, confirmationPage(notificationKinds[found.kind].about), pageHeaders);
 }
 
-/** Verifies the link before anything is read from the database. The body has nothing that the link doesn't have. */
+/** Verifies the link before anything is read from the database. The body contains nothing that isn't in the link. */
 export async function unsubscribeAround(
   token: string,
   { context, incoming, command }: Surroundings<Unsubscription, Context>,
@@ -33,9 +33,9 @@ export async function unsubscribeAround(
   return { status, body, headers };
 }
 
-/** Ends the e-mails of the kind, at once (RFC 8058); again it changes nothing. */
+/** Ends the e-mails of the kind at once (RFC 8058); repeating it changes nothing. */
 export async function unsubscribe(context: Context, found: Unsubscription): Promise<Reply<string>> {
-  // The link identifies the tenant of this request.
+  // The link determines the tenant of this request.
   Object.assign(context, { tenantId: found.tenantId });
   await turnMailOff(context, found);
   return reply(200, donePage(notificationKinds[found.kind].about), pageHeaders);

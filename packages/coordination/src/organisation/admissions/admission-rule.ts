@@ -4,7 +4,7 @@ import { Timestamp, Uuid } from '@baton/values/wire';
 import { AccessRoleRef } from '../../access/grants/granted-access.ts';
 import type { Tables } from '../../service/schema.ts';
 
-/** The role with which an identity provider may admit unknown people by itself. */
+/** The role with which an identity provider may admit unknown people automatically. */
 export const AdmissionRule = z
   .strictObject({
     id: Uuid,

@@ -7,7 +7,7 @@ import { listAdmissionRules, removeAdmissionRule, setAdmissionRule } from './adm
 import { admissionRuleRemoved, admissionRuleSet } from './admissions.events.ts';
 
 const params = {
-  identityProvider: z.string().max(120).meta({ description: 'The key of the provider at identity.' }),
+  identityProvider: z.string().max(120).meta({ description: 'The key of the provider in identity.' }),
 };
 
 export const admissionRulesApi = [
@@ -15,7 +15,7 @@ export const admissionRulesApi = [
     id: 'listAdmissionRules',
     method: 'GET',
     path: '/admission-rules',
-    summary: 'List the identity providers that may admit people by themselves, with their roles.',
+    summary: 'List the identity providers that may admit people automatically, with their roles.',
     permission: 'principals.read',
     returns: { 200: pageOf(AdmissionRule) },
     handle: async (_input, context) => ({ items: await listAdmissionRules(context), nextCursor: null }),
@@ -24,9 +24,9 @@ export const admissionRulesApi = [
     id: 'setAdmissionRule',
     method: 'PUT',
     path: '/admission-rules/{identityProvider}',
-    summary: 'Allow an identity provider to admit unknown people by itself, with an access role.',
+    summary: 'Allow an identity provider to admit unknown people automatically, with an access role.',
     description:
-      "The rule is for the provider of the caller's tenant at identity, where `admit` selects the people and names the same role. A tenant has at most 50 rules.",
+      "The rule is for the provider of the caller's tenant in identity, where `admit` selects the people and names the same role. A tenant has at most 50 rules.",
     permission: 'principals.write',
     params,
     body: AdmissionRuleRequest,
@@ -50,8 +50,8 @@ export const admissionRulesApi = [
     id: 'removeAdmissionRule',
     method: 'DELETE',
     path: '/admission-rules/{identityProvider}',
-    summary: 'Forbid an identity provider to admit people by itself.',
-    description: 'People whom it admitted keep their access. Without a rule nothing changes.',
+    summary: 'Stop allowing an identity provider to admit people automatically.',
+    description: 'People whom it admitted keep their access. If there is no rule, nothing changes.',
     permission: 'principals.write',
     params,
     returns: { 204: null },

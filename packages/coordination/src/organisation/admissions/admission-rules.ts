@@ -23,8 +23,8 @@ export async function listAdmissionRules({ db, tenantId }: Context): Promise<Adm
 }
 
 /**
- * Allows a provider of the caller's tenant at identity to admit unknown people with a role (see
- * docs/reference/access.md#admissions). Nobody allows what they lack.
+ * Allows a provider of the caller's tenant in identity to admit unknown people with a role (see
+ * docs/reference/access.md#admissions). Nobody can allow permissions that they lack.
  * @throws Refusal `identity_token_required`, `not_found` {accessRole}, `permission_escalation`,
  * `admission_role_not_allowed`, `admission_rule_elsewhere`, `admission_rule_limit`
  */
@@ -54,7 +54,7 @@ export async function setAdmissionRule(
   return { rule: admissionRuleOf(row), isNew: known === undefined };
 }
 
-/** Removes the rules of a provider; without one nothing changes. People whom they admitted keep their access. */
+/** Removes the rules of a provider; if there are none, nothing changes. People whom they admitted keep their access. */
 export async function removeAdmissionRule(context: Context, identityProvider: string): Promise<undefined> {
   for (const row of await context.db.rows(deleteRules(context.tenantId, identityProvider)))
     emit(context, admissionRuleRemoved, { entityId: row.id }, providerOf(row));

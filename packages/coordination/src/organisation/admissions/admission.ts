@@ -17,7 +17,7 @@ export const AdmissionRequest = IdentityMembers.extend({
 }).meta({ id: 'AdmissionRequest' });
 export type AdmissionRequest = z.output<typeof AdmissionRequest>;
 
-/** Below the limit of a header, like access tokens. */
+/** Below the size limit of a header, like access tokens. */
 const statementCharactersMax = 12_288;
 
 export const SelfAdmissionRequest = z

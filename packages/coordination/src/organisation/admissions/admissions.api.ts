@@ -13,9 +13,9 @@ export const admissionsApi = [
     method: 'POST',
     path: '/admissions',
     summary:
-      'Admit a person: create their principal and bind their identity with an access role, or nothing.',
+      'Admit a person: create their principal and bind their identity with an access role, or do neither.',
     description:
-      'For somebody with a sign-in request at identity, before `…/sign-in-requests/{id}:admit` there. Nobody grants what they lack. 201 for a new one; for an identity that has the same role already, 200.',
+      'For somebody with a sign-in request in identity, before `…/sign-in-requests/{id}:admit` there. Nobody can grant permissions that they lack. 201 for a new one; for an identity that already has the same role, 200.',
     permission: 'principals.write',
     body: AdmissionRequest,
     returns: { 200: Admission, 201: Admission },
@@ -47,9 +47,9 @@ export const admissionsApi = [
     id: 'admitSelf',
     method: 'POST',
     path: '/admissions:self',
-    summary: 'Be admitted by a statement of identity, if a rule of the tenant allows it.',
+    summary: 'Be admitted through a statement from identity, if a rule of the tenant allows it.',
     description:
-      'Needs no credential: the statement is signed, and bound to one person and tenant. It admits an identity once; 201 for a new one, 200 for one that is admitted.',
+      'Needs no credential: the statement is signed, and bound to one person and tenant. It admits an identity once; 201 for a new one, 200 for one that is already admitted.',
     auth: 'none',
     idempotency: 'ignored',
     body: SelfAdmissionRequest,

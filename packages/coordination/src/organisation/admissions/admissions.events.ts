@@ -12,7 +12,7 @@ export const admissionRuleRemoved = defineEvent(
   z.strictObject(provider),
 );
 
-/** A provider admitted the person by a rule; no administrator did. */
+/** A provider admitted the person under a rule; no administrator did. */
 export const principalSelfAdmitted = defineEvent(
   'principal.self_admitted',
   'principal',

@@ -7,7 +7,7 @@ export function takeIdentityLock({ issuer, iamPrincipalId }: Pick<Identity, 'iss
   return sql`select pg_advisory_xact_lock(hashtextextended(${`admissions/${iamPrincipalId} ${issuer}`}, 0))`;
 }
 
-/** Rules of a tenant are set one after the other, so that their number is exact. */
+/** Rules of a tenant are set one at a time, so that their number is exact. */
 export function takeRulesLock(tenantId: string) {
   return sql`select pg_advisory_xact_lock(hashtextextended(${`admission-rules/${tenantId}`}, 0))`;
 }
@@ -29,7 +29,7 @@ export function countRules(tenantId: string) {
   }>`select count(*)::integer as count from admission_rules where tenant_id = ${tenantId}`;
 }
 
-/** The rule for the people of a provider, in whatever tenant. It stays until the commit. */
+/** The rule for the people of a provider, in any tenant. It can't change until the commit. */
 export function shareRule({ issuer, iamTenantId, identityProvider }: Provider) {
   return sql<AdmissionRuleRow>`
     select * from admission_rules
@@ -37,7 +37,7 @@ export function shareRule({ issuer, iamTenantId, identityProvider }: Provider) {
     for share`;
 }
 
-/** No row when another tenant has the rule. */
+/** Returns no row when another tenant has the rule. */
 export function upsertRule(rule: Provider & { id: string; tenantId: string; accessRole: string }) {
   return sql<AdmissionRuleRow>`
     insert into admission_rules (id, issuer, iam_tenant_id, identity_provider, tenant_id, access_role)

@@ -206,7 +206,7 @@ describe('POST /admissions:self', () => {
     ];
     for (const [place, statement] of wrong.entries())
       assert.equal((await present(statement)).body.error.code, 'invalid_credentials', String(place));
-    // Nor is a statement accepted as an access token.
+    // A statement isn't accepted as an access token either.
     const { statement } = await statementOf(provider, { scope: 'control-plane:read' });
     assert.equal((await baton.request('GET', '/api/v1/harness/context', { token: statement })).status, 401);
   });
@@ -319,7 +319,7 @@ describe('an admission rule', () => {
   });
 });
 
-/** The types of the events of an entity, in order; `events` without those of other entities. */
+/** The types of the events of an entity, in order. */
 async function eventsOf(entityId: string) {
   const rows = await baton.pool.rows(sql<{ type: string }>`
     select type from events where entity_id = ${entityId} order by position, sequence`);

@@ -28,8 +28,8 @@ interface Outcome {
 }
 
 /**
- * Admits a person whom identity knows or is about to create: a principal, and the binding of the identity with an access
- * role, by the caller's own rights. A repetition changes nothing.
+ * Admits a person whom identity knows or is about to create: a principal, and the binding of the identity with an
+ * access role, using the caller's own rights. Repeating the call changes nothing.
  * @throws Refusal `iam_issuer_untrusted`, `iam_identity_bound_elsewhere`, `already_admitted`, `invalid_display_name`,
  * `secret_material_rejected`, `not_found` {accessRole}, `permission_escalation`, `visibility_escalation`
  */
@@ -77,14 +77,14 @@ export async function admitSelfAround(
 }
 
 /**
- * Admits the person of a statement of identity, if an administrator of the tenant has allowed the provider to admit
- * people with that role. It admits an identity once: somebody who lost their access stays out.
+ * Admits the person named in a statement from identity, if an administrator of the tenant has allowed the provider to
+ * admit people with that role. It admits an identity only once: somebody who lost their access stays out.
  * @throws Refusal `self_admission_refused`
  */
 export async function admitSelf(context: Context, claims: AdmissionClaims): Promise<Outcome> {
   const rule = await context.db.row(shareRule(claims));
   if (rule === undefined) return fail('self_admission_refused', {}, { reason: 'no_rule' });
-  // The rule identifies the tenant of this request, which has no caller.
+  // The rule determines the tenant of this request, which has no caller.
   Object.assign(context, { tenantId: rule.tenant_id, caller: { ...nobody, tenantId: rule.tenant_id } });
   const access = await accessOf(context, rule, claims.accessRole);
   await context.db.run(takeIdentityLock(claims));

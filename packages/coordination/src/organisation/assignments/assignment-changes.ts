@@ -43,7 +43,7 @@ import {
   shareSkillAssignment,
 } from './assignments.sql.ts';
 
-/** How often an assignment is retried that concurrent requests grant and revoke. */
+/** How often an assignment is retried if concurrent requests grant and revoke it. */
 const attemptsMax = 3;
 
 /**
@@ -111,7 +111,7 @@ export function assignSkill(
 
 /**
  * Revokes a role in the scope of its assignment: the tenant or one workspace. An assignment that the caller may not see
- * behaves like a missing one: nothing is revoked.
+ * is treated as missing: nothing is revoked.
  * @throws Refusal `not_found`
  */
 export async function revokeRole(

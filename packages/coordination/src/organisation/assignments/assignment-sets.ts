@@ -90,7 +90,7 @@ async function changeKind<Payload extends z.ZodType>(
     emit(context, revoked, about, detailsOf(id));
 }
 
-/** New assignments get their ids here. */
+/** Compares the two sets, and generates the ids of the new assignments. */
 function differenceOf(before: readonly string[], after: readonly string[]) {
   const [old, young] = [new Set(before), new Set(after)];
   return {

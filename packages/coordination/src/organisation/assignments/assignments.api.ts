@@ -39,7 +39,9 @@ const metadataErrors = [
   'secret_material_rejected',
 ] as const;
 
-/** The declarations that roles, capabilities and skills share; each adds its path, texts, schemas and handler. */
+/**
+ * The declarations that roles, capabilities and skills share; each adds its path, descriptions, schemas and handler.
+ */
 const assignment = {
   method: 'POST',
   description: 'Repeating the request returns the existing assignment.',

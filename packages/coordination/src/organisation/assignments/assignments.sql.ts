@@ -22,7 +22,7 @@ export interface NewAssignment {
   principalId: string;
 }
 
-/** Returns no row when the principal already has it; likewise for the other two kinds. */
+/** Returns no row when the principal already has the role; likewise for the other two kinds. */
 export function insertRoleAssignment(given: NewAssignment & { roleId: string; workspaceId: string | null }) {
   return sql<RoleAssignmentRow>`
     insert into role_assignments (id, tenant_id, principal_id, role_id, workspace_id)

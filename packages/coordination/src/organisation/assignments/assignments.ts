@@ -24,7 +24,7 @@ import {
   listOfRoleAssignments,
 } from './assignments.sql.ts';
 
-/** A list that is requested without a limit also has a cursor if it exceeds this size. */
+/** Even without a requested limit, a list that exceeds this size has a cursor. */
 const wholeRowsMax = 1000;
 
 /**
@@ -88,7 +88,7 @@ interface AssignmentKind<Row, Subject, Item> {
   itemOf(row: Row, subject: Subject): Item;
 }
 
-/** Reads one page of assignments, and all the records that they embed in one statement. */
+/** Reads one page of assignments, and in one statement all the records that they embed. */
 async function listAssignments<Row, Subject extends { id: string }, Item>(
   context: Context,
   principalId: string,

@@ -36,8 +36,9 @@ export function findParticipants({ tenantId, workspaceId, path }: Place, page: P
 }
 
 /**
- * Membership and roles of each principal in the workspace, without roles of workspaces that the viewer may not see. The
- * workspace of an assignment from such a workspace above is null, like the parent of a workspace.
+ * Membership and roles of each principal in the workspace, without roles that belong to workspaces that the viewer may
+ * not see. If a role was assigned in an ancestor that the viewer may not see, the assignment's workspace is null, like
+ * the parent of a workspace.
  */
 export function findPartsOf(
   { tenantId, workspaceId, path }: Place,

@@ -4,7 +4,7 @@ import { fail } from '../errors.ts';
 
 /**
  * Validates a calendar and returns it in canonical order, so that equal content has an equal hash.
- * @throws Refusal `invalid_calendar` with the defect's `code` and `path`
+ * @throws Refusal `invalid_calendar` with the `code` and `path` of the problem
  */
 export function parseCalendarSpec(sent: CalendarSpec): CalendarSpec {
   try {

@@ -70,7 +70,7 @@ export const calendarsApi = [
     path: '/calendars/{key}:retire',
     summary: 'Retire a calendar.',
     description:
-      'A retired calendar still computes. Retiring it again changes nothing, and publishing reactivates it. With ' +
+      'A retired calendar can still be used for computations. Retiring it again changes nothing, and publishing reactivates it. With ' +
       '`dryRun` nothing is written.',
     permission: 'calendars.write',
     params: { key: TypeKey },

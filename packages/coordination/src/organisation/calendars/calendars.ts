@@ -30,8 +30,8 @@ import {
 const calendarBytesMax = documentBytesMax + 4096;
 
 /**
- * Publishes the next version of a calendar; versions never change. Content that equals the newest version creates none.
- * Both reactivate a retired key. See docs/reference/workspaces.md#calendars.
+ * Publishes the next version of a calendar; versions never change. Content that equals the newest version creates no
+ * new version. In both cases a retired key becomes active again. See docs/reference/workspaces.md#calendars.
  * @returns the newest version, and whether it is new
  * @throws Refusal `payload_too_large`, `invalid_calendar`
  */
@@ -102,7 +102,7 @@ export async function getCalendar({ db, tenantId }: Context, ref: VersionRef): P
 }
 
 /**
- * Finds the calendar that a workspace refers to; a retired one keeps its time zone.
+ * Requires the calendar that a workspace refers to. It may be retired, because a retired one keeps its time zone.
  * @throws Refusal `not_found` {calendarKey}
  */
 export async function requireCalendar({ db, tenantId }: Context, calendarKey: string): Promise<void> {
@@ -111,7 +111,7 @@ export async function requireCalendar({ db, tenantId }: Context, calendarKey: st
 }
 
 /**
- * Retires a calendar. It still computes for existing plans, but new work cannot use it. Repeating the request changes
+ * Retires a calendar. Existing plans still compute with it, but new work cannot use it. Repeating the request changes
  * nothing.
  * @param isDryRun returns the calendar unchanged and writes nothing
  * @throws Refusal `not_found`, `calendar_in_use` while a process uses it

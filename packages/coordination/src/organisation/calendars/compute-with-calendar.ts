@@ -12,10 +12,13 @@ import { fail } from '../errors.ts';
 import type { Computation, Computed } from './calendar.ts';
 import { findCalendarId, findCalendarSpec, findNewestIds } from './calendars.sql.ts';
 
-/** Versions never change. The sums for a year take 3 KB and its dates at most 4 KB: 28 MB in all. */
+/**
+ * Entries are never stale, because versions never change. Each year takes 3 KB for its sums and at most 4 KB for its
+ * dates: 28 MB in all.
+ */
 const yearsKeptMax = 4000;
 const kept = new BoundedCache<WorkingCalendar>(yearsKeptMax);
-/** How many different years without listed days there can be. */
+/** The number of different years without listed days: seven weekdays to begin with, leap year or not. */
 const unlistedYears = 14;
 
 const minuteMs = 60_000;

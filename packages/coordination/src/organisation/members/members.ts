@@ -28,7 +28,7 @@ export async function addWorkspaceMember(
     return workspaceMemberOf(added);
   }
   const known = await db.row(findMember(tenantId, workspaceId, principalId));
-  // If the membership was removed between the two statements, it is added again.
+  // If the membership is removed between the two statements, it is added again.
   return known === undefined
     ? addWorkspaceMember(context, workspaceId, principalId)
     : workspaceMemberOf(known);
@@ -46,7 +46,7 @@ export async function listWorkspaceMembers(
 }
 
 /**
- * Removes the membership if it exists, also in an archived workspace.
+ * Removes the membership if it exists, even in an archived workspace.
  * @throws Refusal `not_found` for a missing workspace or principal
  */
 export async function removeWorkspaceMember(

@@ -62,7 +62,7 @@ export const defaultLifecycle: ProjectLifecycle = {
 };
 
 /**
- * @throws Refusal `invalid_lifecycle_schema` with the path of the defect, `invalid_document`, `payload_too_large`,
+ * @throws Refusal `invalid_lifecycle_schema` with the path of the problem, `invalid_document`, `payload_too_large`,
  * `payload_too_deep`
  */
 export function parseProjectLifecycle(sent: unknown): ProjectLifecycle {

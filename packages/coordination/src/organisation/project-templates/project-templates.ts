@@ -81,8 +81,8 @@ function parseMemory(sent: unknown): JsonObject {
 }
 
 /**
- * All sections except the views, which apply only where they are declared. Governance of the configuration overrides
- * the governance schema.
+ * The configuration with all sections except the views, which apply only where they are declared. The governance of the
+ * configuration overrides the governance schema.
  */
 function completed(
   config: ConfigDocument,

@@ -124,7 +124,7 @@ export async function findEffectiveConfig(
 ): Promise<{ tag: string; make(): EffectiveConfig }> {
   const chain = await layersAt(context, { projectId });
   if (chain.length === 0) return fail('not_found', { projectId });
-  // Templates and revisions never change, and every other input raises the version of its project.
+  // Templates and revisions never change, and a change to any other input increments the version of its project.
   const parts = chain.map((layer) => [layer.projectId, layer.version, layer.isSeen]);
   const hash = createHash('sha256').update(JSON.stringify(parts)).digest('hex');
   return { tag: `"effective-config-${hash}"`, make: () => effectiveConfigOf(chain) };

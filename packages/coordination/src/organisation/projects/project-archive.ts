@@ -10,7 +10,7 @@ import { layersAbove, lockProjectRow, showProject } from './projects.ts';
 
 /**
  * Archives a project; repeating the request changes nothing. Tasks, workspace and history remain, but its work, down to
- * a nested project, is no longer available.
+ * the next nested project, is no longer available.
  * @throws Refusal `not_found`
  */
 export async function archiveProject(context: Context, id: string): Promise<Project> {

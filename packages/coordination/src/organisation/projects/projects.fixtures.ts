@@ -13,7 +13,7 @@ export const project = defineObject({
 
 const revision = defineObject({
   path: '/projects/{id}/config-revisions/{n}',
-  // A number for a unique project.
+  // A revision number is unique only within its project, and no tenant owns the number itself.
   shared: true,
   make: async ({ actor, get }) => {
     const { id } = await get(project);

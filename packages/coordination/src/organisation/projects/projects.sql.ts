@@ -38,7 +38,9 @@ export function insertProject(project: NewProject) {
     returning *`;
 }
 
-/** Assigns tasks in the workspace and its descendants to the new project, except those of a nearer project. */
+/**
+ * Assigns tasks in the workspace and its descendants to the new project, except those that belong to a nearer project.
+ */
 export function updateProjectBelow(
   tenantId: string,
   workspaceId: string,
@@ -76,7 +78,9 @@ export function updateProjectValues(tenantId: string, id: string, values: Projec
     returning *`;
 }
 
-/** Waits for all transactions that put tasks into a workspace of the project; later ones wait until the commit. */
+/**
+ * Waits for all transactions that put tasks into a workspace of the project; later ones wait until this one commits.
+ */
 export function takeOfferLock(projectId: string) {
   return sql`select pg_advisory_xact_lock(offer_lock(${projectId}))`;
 }

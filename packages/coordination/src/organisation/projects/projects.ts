@@ -52,7 +52,7 @@ export async function lockProjectRow({ db, tenantId }: Context, id: string) {
   return (await db.row(lockProject(tenantId, id))) ?? fail('not_found', { projectId: id });
 }
 
-/** The response of a command. */
+/** The project, as the response of a command. */
 export async function showProject(context: Context, id: string): Promise<Project> {
   return projectOf(await findAnyProject(context, id));
 }

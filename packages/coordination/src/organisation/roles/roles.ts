@@ -104,7 +104,7 @@ export async function updateRole(
 }
 
 /**
- * Lists the principals that have a role; with a workspace, only those to whom it applies there.
+ * Lists the principals that have a role; with a workspace, only those to whom the role applies there.
  * @throws Refusal `not_found`, `invalid_cursor`
  */
 export async function listRoleHolders(

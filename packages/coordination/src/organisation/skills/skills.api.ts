@@ -69,7 +69,7 @@ export const skillsApi = [
     description:
       'An active version may become deprecated or disabled, a deprecated one disabled. The behaviour of a version ' +
       'never changes, but the `endpoint` of its contract may move. Pending calls are executed at the new endpoint. ' +
-      'Calls of a disabled version are withdrawn.',
+      'Calls to a disabled version are withdrawn.',
     permission: 'org.manage',
     ifMatch: 'skill',
     etag: 'skill',

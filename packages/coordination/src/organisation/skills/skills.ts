@@ -143,7 +143,7 @@ export interface PinnedSkill {
   readonly sideEffects: SkillRow['side_effects'];
 }
 
-/** Those of these references, as `name@version`, that are skills of the tenant. */
+/** Returns those of the given references, in the form `name@version`, that are skills of the tenant. */
 export async function findPinnedSkills(
   { db, tenantId }: Context,
   refs: readonly string[],
@@ -169,7 +169,7 @@ export function findSkillByRef({ db, tenantId }: Context, ref: string): Promise<
   return db.row(findSkillOfVersion(tenantId, ref.slice(0, at), ref.slice(at + 1)));
 }
 
-/** Other statuses are final. See docs/reference/skills.md#skills. */
+/** A status that isn't listed here is final. See docs/reference/skills.md#skills. */
 const moves: Readonly<Record<SkillRow['status'], readonly SkillRow['status'][]>> = {
   active: ['deprecated', 'disabled'],
   deprecated: ['disabled'],

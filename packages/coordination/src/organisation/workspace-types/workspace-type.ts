@@ -32,7 +32,7 @@ export type WorkspaceType = z.infer<typeof WorkspaceType>;
 
 /** The body schema doesn't even check the type, so that a 422 can describe the error. */
 const fieldSchema = z.unknown().meta({ type: 'object', 'x-maxBytes': documentBytesMax });
-/** The number and form of the items are checked later, with a separate code. */
+/** The number and form of the items are checked later, with their own error code. */
 const allowedChildTypes = z
   .array(z.string().max(queryWordCharactersMax))
   .max(1000)
@@ -66,7 +66,7 @@ export type WorkspaceTypeRow = RowOf<
 
 export const workspaceTypeOf = wireMapper<WorkspaceTypeRow>()(WorkspaceType, {});
 
-/** Whether a workspace of one type may be a direct child of the other. */
+/** Whether a workspace of one type may be a direct child of a workspace of the other type. */
 export function allowsChild(
   parent: Pick<WorkspaceTypeRow, 'allowed_child_types'>,
   child: Pick<WorkspaceTypeRow, 'key'>,

@@ -7,7 +7,9 @@ export const workspaceTypeCreated = defineEvent(
   z.strictObject({ key: z.string(), displayName: z.string(), allowedChildTypes: z.array(z.string()) }),
 );
 
-/** `changes.fieldSchema` is true; the other changes contain the value. */
+/**
+ * `changes` is true for fieldSchema, and contains the new value for other fields.
+ */
 export const workspaceTypeUpdated = defineEvent(
   'workspace_type.updated',
   'workspace_type',

@@ -195,6 +195,9 @@ describe('hidden objects return the same responses as missing ones, byte for byt
   test('every kind of object at a path is checked, or belongs to the whole tenant', () => {
     const ofTenant = [
       '/principals/',
+      '/people/',
+      '/access-roles/',
+      '/admission-rules/',
       '/api-keys/',
       '/iam-bindings/',
       '/delegations/',

@@ -29,7 +29,7 @@ import {
 } from './workspaces.ts';
 
 /**
- * Changes a workspace, also an archived one; values equal to the stored ones change nothing. See
+ * Changes a workspace, even an archived one; values equal to the stored ones change nothing. See
  * docs/reference/workspaces.md#change.
  * @throws Refusal `not_found`, `version_conflict`, `workspace_slug_conflict`, `invalid_workspace_type`,
  * `workspace_type_archived`, `child_type_not_allowed`, `invalid_document`, `payload_too_large`, `payload_too_deep`,

@@ -55,7 +55,10 @@ async function projectAbove(context: Context, { parent_id: parentId }: Workspace
   return parentId === null ? null : (await getAnyWorkspaceRow(context, parentId)).project_id;
 }
 
-/** Tasks that have no own project become available after the move, unless the project at the new parent is archived. */
+/**
+ * Tasks without a project of their own become available after the move, unless the project at the new parent is
+ * archived.
+ */
 async function offerAnew(
   { db, tenantId }: Context,
   workspaceId: string,
@@ -100,7 +103,7 @@ function isThere(
   return parentId === newParentId;
 }
 
-/** What is moved and where to, and the rules for the move in the order of the refusals. */
+/** What is moved, where it is moved to, and the rules for the move, in the order of the refusals. */
 async function plan(context: Context, id: string, { newParentId, ifMatch }: MoveRequest) {
   await lockWorkspaceTree(context);
   const workspace = await getWorkspaceRow(context, id);

@@ -8,9 +8,9 @@ export interface TreeQuery {
   readonly includeArchived: boolean;
   readonly rootsMax: number;
   readonly nodesMax: number;
-  /** Slug and id of the last root of the previous page; both empty for the first page. */
-  /** For a viewer who sees only a part of the tree, the topmost visible workspaces are the roots. */
+  /** For a viewer who sees only part of the tree, the topmost visible workspaces are the roots. */
   readonly viewerId: string | null;
+  /** Slug and id of the last root of the previous page; both empty for the first page. */
   readonly after: readonly [slug: string, id: string];
 }
 

@@ -6,7 +6,7 @@ import { workspaceLevelsMax } from './workspace.ts';
 import { findTree } from './workspace-tree.sql.ts';
 import { getWorkspaceRow } from './workspaces.ts';
 
-/** Levels that would make the response longer are omitted. See docs/reference/workspaces.md#tree. */
+/** Levels that would make the response too long are omitted. See docs/reference/workspaces.md#tree. */
 export const treeNodesMax = 1000;
 
 export interface TreeRequest {

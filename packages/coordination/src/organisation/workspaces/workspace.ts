@@ -10,7 +10,7 @@ export const taskTypesMax = 100;
 /** The maximum number of levels from a root to a leaf, inclusive. */
 export const workspaceLevelsMax = 64;
 
-/** A node in the tenant's tree in which work is organized. See docs/reference/workspaces.md#read. */
+/** A node in the tenant's tree of workspaces, in which work is organized. See docs/reference/workspaces.md#read. */
 export const Workspace = z
   .strictObject({
     id: Uuid,

@@ -112,7 +112,7 @@ export const workspacesApi = [
     id: 'updateWorkspace',
     method: 'PATCH',
     path: '/workspaces/{id}',
-    summary: 'Change a workspace, also an archived one.',
+    summary: 'Change a workspace, even an archived one.',
     description:
       'Values equal to the stored ones change nothing. taskTypes `null` inherits those of the parent.',
     permission: 'workspaces.manage',

@@ -8,7 +8,9 @@ export const workspaceCreated = defineEvent(
   z.strictObject({ slug: z.string(), name: z.string(), parentId: Uuid.nullable(), typeKey: z.string() }),
 );
 
-/** `changes` of customFields, taskTypes and calendarKey are true; the others contain the value. */
+/**
+ * `changes` is true for customFields, taskTypes and calendarKey, and contains the new value for other fields.
+ */
 export const workspaceUpdated = defineEvent(
   'workspace.updated',
   'workspace',

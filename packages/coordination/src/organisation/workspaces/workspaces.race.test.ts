@@ -20,7 +20,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-/** Sends the request through one of two processes on the same store. @returns the code of the refusal, or `done` */
+/** Sends the request through one of two processes on the same store. @returns the refusal's code, or `done` */
 async function post(process: number, path: string, body: object = {}): Promise<string> {
   const url = `${process % 2 === 0 ? baton.url : second.url}/api/v1${path}`;
   return outcome(await sendRequest(url, 'POST', { token: baton.admin.token, body }));

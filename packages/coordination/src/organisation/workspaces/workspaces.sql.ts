@@ -18,7 +18,10 @@ export function findWorkspace(tenantId: string, id: string) {
   return sql<WorkspaceRow>`select * from workspaces where id = ${id} and tenant_id = ${tenantId}`;
 }
 
-/** The list of the nearest workspace that has one, from the workspace itself upward; null if none has a list. */
+/**
+ * Finds a workspace with the list of allowed task types that applies to it: that of the nearest workspace that has one,
+ * from the workspace itself upward; null if none has one.
+ */
 export function findWorkspaceDetail(tenantId: string, viewerId: string | null, id: string) {
   return sql<WorkspaceDetailRow>`
     select w.*, case when sees_workspace(${viewerId}, w.parent_id) then w.parent_id end as visible_parent_id, (
@@ -39,7 +42,7 @@ export interface NewWorkspace {
   tenantId: string;
   parentId: string | null;
   path: readonly string[];
-  /** The calendar of the parent. */
+  /** The project of the parent. */
   projectId: string | null;
   typeId: string;
   slug: string;
@@ -59,7 +62,7 @@ export function insertWorkspace(workspace: NewWorkspace) {
     returning *`;
 }
 
-/** Those of these keys for which the tenant has a task type, in any version and status. */
+/** Returns those of the given keys for which the tenant has a task type, in any version and status. */
 export function findTaskTypeKeys(tenantId: string, keys: readonly string[]) {
   return sql<{ key: string }>`
     select distinct key from task_types where tenant_id = ${tenantId} and key = any (${keys})`;
@@ -109,7 +112,7 @@ export function findArchivedProjects(tenantId: string, ids: readonly string[]) {
     select id from projects where id = any (${ids}::uuid[]) and tenant_id = ${tenantId} and status = 'archived'`;
 }
 
-/** Makes the work below a workspace that belongs to this project available or unavailable. */
+/** Makes tasks of this project, in the workspace and its descendants, available or unavailable. */
 export function changeOffersBelow(
   tenantId: string,
   workspaceId: string,
@@ -130,7 +133,7 @@ export interface NewPlace {
   readonly parentId: string | null;
   /** The path of the new parent; empty for a root. */
   readonly pathAbove: readonly string[];
-  /** The number of previous ancestors. */
+  /** The previous number of ancestors. */
   readonly depth: number;
   /** The previous and the new project of the workspace's ancestors. */
   readonly projects: { readonly from: string | null; readonly to: string | null };
@@ -184,7 +187,10 @@ export function findWorkspaces(
   return pageQuery(below, newestFirst, page);
 }
 
-/** The same for a person who sees only the subtrees of its own workspaces; their ancestors are omitted. */
+/**
+ * Workspaces that match the filter, for a person who sees only the subtrees of their own workspaces; the ancestors of
+ * those are omitted.
+ */
 export function listOfWorkspaces(
   tenantId: string,
   status: WorkspaceFilter['status'],
@@ -209,7 +215,7 @@ export function listOfWorkspaces(
   };
 }
 
-/** The topmost workspaces that a person sees: own workspaces without a visible ancestor. */
+/** The topmost workspaces that a person sees: their own workspaces without a visible ancestor. */
 export function findTopWorkspaces(
   tenantId: string,
   status: WorkspaceFilter['status'],

@@ -50,7 +50,8 @@ export async function getAnyWorkspaceRow({ db, tenantId }: Context, id: string):
 }
 
 /**
- * Finds a workspace to which this command adds an object, and locks it against archive, move and change of type.
+ * Finds a workspace to which this command adds an object, and locks it so that it isn't archived, moved or given
+ * another type.
  * @throws Refusal `not_found`, `workspace_archived`
  */
 export async function enterWorkspace(context: Context, id: string): Promise<WorkspaceDetailRow> {
@@ -67,7 +68,7 @@ export async function getWorkspace(context: Context, id: string): Promise<Worksp
   return showWorkspace(context, id);
 }
 
-/** The response of a command, which may have removed the workspace from the caller's own view. */
+/** The response of a command, even if the command has removed the workspace from the caller's own view. */
 export async function showWorkspace(context: Context, id: string): Promise<WorkspaceDetail> {
   return workspaceDetailOf(await getDetailRow(context, id));
 }

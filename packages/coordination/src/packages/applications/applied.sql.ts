@@ -32,7 +32,7 @@ export function insertAppliedObjects(
       is distinct from (excluded.package_key, excluded.version, excluded.applied_by, excluded.said, excluded.was, null)`;
 }
 
-/** Records that the package has retired these objects. */
+/** Records when the package has retired these objects. */
 export function updateObjectsToRetired(tenantId: string, kinds: readonly string[], keys: readonly string[]) {
   return sql`
     update package_objects set retired_at = now()

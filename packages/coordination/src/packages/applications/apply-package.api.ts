@@ -82,7 +82,7 @@ export const packageApplyingApi = [
     path: '/packages:plan',
     summary: 'Plan the changes that a package version would make.',
     description:
-      'Nothing is written. Removing a document retires its object. A field that a person has changed since the last apply is preserved, unless `overwriteConsole` is true. `renames` gives objects new keys: a rule keeps its history; an object of another kind is created again with the changes that people made to it, and the old one is retired; agents can not be renamed. Instances of a process continue with the version that they started with, unless the `migrations` of the new version have `migrate`: then `deadlines` lists the deadlines that would move, among the 200 newest instances of each process, for a caller with processes.read. `behaviour` counts the newest instances of a process that would take another path, for a caller with processes.read and a package without errors. A version changes at most 100 objects. A tenant runs one plan or apply at a time, and a process two; 16 calls of a tenant wait for at most 10 s.',
+      'Nothing is written. Removing a document retires its object. A field that a person has changed since the last apply is preserved, unless `overwriteConsole` is true. `renames` gives objects new keys: a rule keeps its history; an object of another kind is created again with the changes that people made to it, and the old one is retired; agents cannot be renamed. Instances of a process continue with the version that they started with, unless the `migrations` of the new version have `migrate`: then `deadlines` lists the deadlines that would move, among the 200 newest instances of each process, for a caller with processes.read. `behaviour` counts the newest instances of a process that would take another path, for a caller with processes.read and a package without errors. A version changes at most 100 objects. At most one plan or apply runs at a time per tenant, and two per server process; up to 16 calls per tenant wait for at most 10 s.',
     permission: 'packages.plan',
     idempotency: 'ignored',
     transaction: 'none',
@@ -159,8 +159,8 @@ export const packageApplyingApi = [
       const { planHash, workspaceId = null, overwriteConsole } = body;
       return runInPlanTurn(context, async () => {
         const read = await readPackage(body.package.files);
-        // A refusal waits for the key: the same request may have succeeded meanwhile, and then its stored response is
-        // returned.
+        // A refusal is returned only once the idempotency key is available: the same request may have succeeded in the
+        // meantime, and then its stored response is returned.
         const prepared = await prepareApplication(
           context,
           read,

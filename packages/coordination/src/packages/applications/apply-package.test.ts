@@ -60,7 +60,7 @@ function rule(more: object = {}): TestDocument {
 
 const someHash = `sha256:${'0'.repeat(64)}`;
 
-/** The body of an apply for the current plan of these documents. */
+/** The body of a request that applies the current plan of these documents. */
 async function fresh(
   named: Parameters<typeof sourceOf>[0],
   documents: TestDocument[],
@@ -401,7 +401,7 @@ test('an apply that is killed midway writes no part of the package, and can be r
       ({ status }) => status,
       () => 'killed',
     );
-    // The other objects are written by then, and wait for the rule.
+    // By then the other objects have been written, and the transaction waits for the rule.
     await untilBlockedBy(tx, baton, sent);
     await victim.stop('SIGKILL');
     assert.equal(await sent, 'killed');

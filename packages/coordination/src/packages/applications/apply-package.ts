@@ -36,8 +36,8 @@ import { writerCodes, writers } from './writers.ts';
 export interface PreparedApplication {
   readonly content: ReadContent & { readonly manifest: Manifest };
   readonly options: PlanOptions;
+  /** The hash of the plan, as computed outside the transaction. */
   readonly planHash: string;
-  /** The hash of the plan as computed outside of the transaction. */
   readonly changes: readonly Change[];
 }
 
@@ -158,7 +158,8 @@ async function writeChanges(
   }
   for (const change of changes.toReversed()) {
     const { kind, action, renamedFrom, deprecates } = change;
-    // A rule has received its new key; objects of every other kind are created again under the new key.
+    // A rule has received its new key; objects of every other kind are created again under the new key, so the old ones
+    // are retired.
     const isReplaced = renamedFrom !== null && kind !== 'WorkRule';
     if (action === 'retire' || isReplaced || deprecates.length > 0)
       await refusing(change, writers[kind].retire(context, change, author));
@@ -223,12 +224,12 @@ async function keepRecord(
   );
   const kept = await readWorld(context, manifest, desired);
   const tooMuch = worldProblems(kept.rows).map(({ name: _name, ...one }) => one);
-  // No later plan could change or retire them.
+  // Otherwise no later plan could change or retire these objects, because they exceed what one plan compares.
   if (tooMuch.length > 0) fail('invalid_package', { problems: tooMuch });
   return { versions: new Map([...byName].map(([name, row]) => [name, row.version])), etag: kept.etag };
 }
 
-/** Kinds whose versions are consecutive numbers. */
+/** Kinds whose versions are numbered consecutively. */
 const countedKinds: readonly ObjectKind[] = ['Calendar', 'Agent', 'View'];
 
 /**

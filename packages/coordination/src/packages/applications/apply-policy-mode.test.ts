@@ -6,7 +6,7 @@ import { done, refused } from '../../testing/leases.ts';
 import { newKey, planDocuments, sourceOf } from '../../testing/packages/package-sources.ts';
 import { agentKey, agentSpec } from '../../testing/registry/agents.ts';
 
-/** CP_AUTHZ_MODE policy: external authorization decides on the permission for each kind, outside of the transaction. */
+/** CP_AUTHZ_MODE policy: external authorization decides on the permission for each kind, outside the transaction. */
 
 let baton: TestCoordination;
 const { grantActions, askedOf } = policyModeOfFile((mode) => {

@@ -23,7 +23,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-/** The document of each kind, the request that creates an object with the same key, and the address to read it. */
+/** The document of each kind, the request that creates an object with the same key, and the request that reads it. */
 interface Kind {
   spec(title: string): Promise<object>;
   make(key: string, title: string): Promise<unknown>;
@@ -74,7 +74,7 @@ const kinds: Readonly<Record<string, Kind>> = {
     spec: async (displayName) => calendarSpec(displayName),
     async make(key, displayName) {
       const { status } = await baton.admin.post('/calendars', { key, spec: calendarSpec(displayName) });
-      // Publishing the same content restores a retired one.
+      // Publishing the same content restores a retired calendar.
       assert.ok(status === 200 || status === 201);
     },
     async read(key) {
@@ -180,7 +180,7 @@ test('an object recorded for another package after its removal belongs to that p
   await done(baton.admin.post('/packages:record', { package: second, objects }));
   assert.equal((await make()).package.key, second.key);
   await applyDocuments(baton.admin, first, []);
-  // The document of the first package doesn't count for the second.
+  // The first package's document doesn't count for the second package.
   const { plan } = await applyDocuments(baton.admin, second, [document('Second')]);
   const displayName = plan.changes[0].fields.find(({ path }: { path: string }) => path === '/displayName');
   assert.deepEqual([displayName.owner, displayName.applies], ['package', true]);

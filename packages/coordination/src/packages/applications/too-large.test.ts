@@ -11,7 +11,7 @@ before(async () => {
 after(() => baton.close());
 
 /**
- * Task types with schemas of 60 kB. Each is filled with one long text, because compile time grows with the number of
+ * Task types with schemas of 60 kB. Each is filled with one long string, because compile time grows with the number of
  * properties.
  */
 const largeTypes = (count: number) =>

@@ -38,7 +38,7 @@ interface Writer {
   hold?(context: Context, key: string): Promise<unknown>;
   /** Writes a change with the kind's own operation, which emits the events and may refuse. */
   write(context: Context, change: WrittenChange, author: Author): Promise<unknown>;
-  /** Retires the object under this key: its document was removed, or it was renamed. */
+  /** Retires the object under this key, because its document was removed or has another key now. */
   retire(context: Context, change: Change, author: Author): Promise<unknown>;
 }
 
@@ -85,7 +85,7 @@ export const writers: { readonly [Kind in ObjectKind]: Writer } = {
   },
 };
 
-/** Refusals that writers return unchanged; all others were checked before, and become problems of the package. */
+/** Refusals that writers return unchanged; all others were checked earlier, and become problems of the package. */
 export const writerCodes = [
   'permission_escalation',
   'cannot_disable_self',

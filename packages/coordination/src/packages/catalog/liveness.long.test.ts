@@ -9,7 +9,7 @@ import { type Actor, startCoordination, type TestCoordination } from '../../test
 import { done } from '../../testing/leases.ts';
 import { applyDocuments, newKey, sourceOf } from '../../testing/packages/package-sources.ts';
 
-// One tenant sends the most expensive packages in parallel, without a pause.
+// One tenant sends the most expensive packages in parallel, without pausing.
 
 const parallel = 24;
 const lastsMs = 1500;
@@ -34,7 +34,7 @@ const sentBy = (actor: Actor, path: string, body: object): Sent => ({
   body: JSON.stringify(body),
 });
 
-/** Task types whose schemas have 60 kB each. */
+/** Task types with schemas of 60 kB each. */
 function largeTypes(count: number) {
   const names = Array.from({ length: 800 }, (_, n) => `property_${n}`);
   const field = { type: 'string', maxLength: 100, enum: ['a', 'b'] };
@@ -92,6 +92,6 @@ test('many small requests that compare a large package do not slow down others',
   assert.ok(rssMaxBytes - rssBytes <= growthBytesMax, shown);
   const p99MsMax = Math.max(p99TimesMax * percentile(quiet.bystander.ms, 0.99), 2 * p99MsFloor);
   assert.ok(percentile(ms, 0.99) <= p99MsMax, shown);
-  // Queued requests are processed too.
+  // The requests that were queued are also processed.
   await done(baton.otherAdmin.post('/packages:plan', { package: left }));
 });

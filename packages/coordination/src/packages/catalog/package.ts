@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { PackageName } from '../../organisation/package-link.ts';
 import type { Permission } from '../../service/permissions.ts';
 
-/** The kinds that an installer records, with the permission for changing such an object. */
+/** The kinds that an installer records, with the permission for changing an object of each kind. */
 export const recordedKinds = {
   ArtifactType: 'artifact_types.manage',
   TaskType: 'task_types.manage',

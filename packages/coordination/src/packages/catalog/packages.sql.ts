@@ -20,7 +20,7 @@ export function insertPackage(installed: InstalledPackage) {
     set version = excluded.version, install_hash = excluded.install_hash, updated_at = now()`;
 }
 
-/** The given objects that the tenant does not have. */
+/** Those of the given objects that the tenant does not have. */
 export function findUnknownObjects(tenantId: string, objects: readonly PackageObject[]) {
   const [kinds, keys] = [objects.map(({ kind }) => kind), objects.map(({ key }) => key)];
   return sql<{ kind: string; key: string }>`

@@ -16,7 +16,8 @@ const shownMax = 20;
 
 /**
  * Records the package of objects that an installer created with the operations of their kinds
- * (docs/reference/packages.md#record). Objects of another package are transferred. Repeating it changes nothing.
+ * (docs/reference/packages.md#record). Objects of another package are transferred. Repeating the request changes
+ * nothing.
  * @throws Refusal `permission_denied` without the permission for each kind, `unknown_object`
  */
 export async function recordPackage(

@@ -3,7 +3,8 @@ import type { Context } from '../context.ts';
 
 /**
  * Plans and applies compare up to 8 MiB of objects, which a request of a few bytes may cause: 24 at once crashed a
- * process with a heap of 384 MiB. A waiting request keeps its body in memory; large bodies have already taken a slot.
+ * process with a heap of 384 MiB. While a request waits, its body stays in memory; large bodies have already taken a
+ * slot of their own limit.
  */
 const ofTenant = new ConcurrencyLimit('plans of packages of the tenant', {
   runningMax: 1,

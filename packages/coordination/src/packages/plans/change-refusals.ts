@@ -21,7 +21,7 @@ import { describeRefusal } from './desired.ts';
 
 type Finding = Pick<PackageProblem, 'code' | 'severity' | 'path' | 'message'>;
 
-/** The apply, not the plan, refuses permissions that its caller may not grant. */
+/** Permissions that the caller may not grant are refused by the apply, not by the plan. */
 const rightsCodes = ['permission_escalation', 'permission_denied'];
 
 /** Codes for missing references, which the package may create. */

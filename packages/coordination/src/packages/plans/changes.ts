@@ -6,14 +6,17 @@ import type { ObjectKind, Rename } from '../source/package-source.ts';
 import type { PlannedChange, PlannedField } from './plan.ts';
 import type { WorldRow } from './world.sql.ts';
 
-/** The changes of a package version (docs/reference/packages.md#plan): pure, so that a plan and its apply agree. */
+/**
+ * The changes of a package version (docs/reference/packages.md#plan), computed by pure functions so that a plan and its
+ * apply agree.
+ */
 
 /** The desired state of an object, from its document. */
 export interface Desired {
   readonly kind: ObjectKind;
   readonly key: string;
   readonly file: string;
-  /** The body of its POST, with defaults for omitted members. */
+  /** The body of the POST that creates the object, with defaults for omitted members. */
   readonly spec: JsonObject;
   readonly hash: string;
 }
@@ -23,7 +26,7 @@ export interface Change extends Omit<PlannedChange, 'fields'> {
   readonly fields: readonly ChangedField[];
   /** The document; undefined for an object that is retired. */
   readonly desired: Desired | undefined;
-  /** The current object, for a renamed one under its old key; its package is null unless it is this one. */
+  /** The current object (for a renamed one, under its old key); its package is null unless it is this package. */
   readonly world: WorldRow | undefined;
   /** The document to write, including the fields that people have changed. */
   readonly written: JsonObject | undefined;
@@ -40,8 +43,8 @@ interface ChangedField {
 export const nameOf = (kind: string, key: string): string => `${kind}/${key}`;
 
 /**
- * The row from the package's point of view: documents of another package, and objects created under a key that a
- * package has removed, don't belong to it.
+ * The row as the package sees it: documents of another package, and objects created under a key after the package had
+ * removed it, don't belong to it.
  */
 function seenBy(packageKey: string, row: WorldRow): WorldRow {
   const isMadeSince = row.retired_by_package_at !== null && row.status === 'active';
@@ -64,7 +67,7 @@ export function* computeChanges(
   }: {
     readonly renames: readonly Rename[];
     readonly overwriteConsole: boolean;
-    /** Names of objects that stay unchanged: their documents have problems, or the caller may not see them. */
+    /** Names of objects that stay unchanged because their documents have problems or the caller may not see them. */
     readonly kept: ReadonlySet<string>;
   },
   all: readonly WorldRow[],

@@ -56,7 +56,7 @@ export interface ReadDocuments {
 
 /**
  * The objects that the documents of a package describe.
- * @param workspaceId the default workspace of processes and rules
+ * @param workspaceId the default workspace for processes and rules
  */
 export function readDocuments(
   documents: readonly PackageDocument[],
@@ -121,7 +121,7 @@ function* readingSpec(
   }
   if (kind === 'Process') {
     const { spec, problems } = yield* readDefinition(sent);
-    // Unresolved variables were already reported when the files were read.
+    // Unresolved variables were reported when the files were read.
     const own = reported(problems).filter(({ code }) => code !== 'unresolved_install_variable');
     found.push(...own.map((one) => ({ ...one, path: `/spec${one.path}` })));
     return spec && placed(spec as unknown as JsonObject, workspaceId);

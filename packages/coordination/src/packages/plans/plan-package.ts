@@ -70,7 +70,7 @@ export async function readContent(
 
 /**
  * Compares the documents with the tenant's objects. One statement reads all objects, so that a plan reflects one
- * moment. The apply recomputes everything in the plan's hash.
+ * moment. The apply recomputes everything that the plan's hash covers.
  */
 export async function computePlan(
   context: Context,
@@ -272,7 +272,7 @@ function plannedSettings(
   return { action, title, schemaHash, previousSchemaHash };
 }
 
-/** The current settings may not fit the new schema: people must set them again. */
+/** The stored settings may not fit the new schema; if they don't, people must set them again. */
 function settingsProblems(
   settings: SettingsDeclaration | undefined,
   installed: InstalledRow | undefined,

@@ -30,8 +30,8 @@ export async function planProcesses(context: Context, changes: readonly Change[]
 const isOfProcess = (change: Change) => change.kind === 'Process' && isWriting(change);
 
 /**
- * Replays instances of the changed processes with the definitions of a package: 5 s for all.
- * The result omits instances for a caller without processes.read. Call it outside of any transaction.
+ * Replays instances of the changed processes with the definitions of a package, for 5 s in all.
+ * The result omits instances for a caller without processes.read. Call it outside any transaction.
  * @param limit the number of newest instances of each process
  * @throws Refusal 503 `unavailable` if too many requests wait
  */
@@ -65,8 +65,8 @@ function candidatesOf(changes: readonly Change[]) {
 }
 
 /**
- * Adds the deadlines that move when instances migrate to a new version: of the newest instances of each process, within
- * 1 s for all. The result omits instances for a caller without processes.read. Call it outside of any transaction.
+ * Adds the deadlines that move when instances migrate to a new version: those of the newest instances of each process,
+ * within 1 s in all. The result omits instances for a caller without processes.read. Call it outside any transaction.
  * @throws Refusal 503 `unavailable` if too many requests wait
  */
 export async function predictProcessDeadlines(
@@ -114,8 +114,8 @@ async function planProcess(
 
 /**
  * Instances continue with the version that they started with, unless the new one migrates them, which it can't do for a
- * version that the caller doesn't see. Where the new version removes an element or changes its kind, its `migrations`
- * must mention that version.
+ * version that the caller doesn't see. If the new version removes an element or changes its kind, its `migrations` must
+ * list the instances' version.
  */
 async function fateOf(
   context: Context,

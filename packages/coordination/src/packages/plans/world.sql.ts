@@ -6,7 +6,7 @@ import type { ObjectKind } from '../source/package-source.ts';
 export interface WorldRow {
   kind: ObjectKind;
   key: string;
-  /** The package that owns it, and that package's document. */
+  /** The package that owns the object, and that package's document. */
   package_key: string | null;
   applied_by: 'installer' | 'apply' | null;
   said: JsonObject | null;
@@ -17,7 +17,7 @@ export interface WorldRow {
   status: 'active' | 'retired' | null;
   workspace_id: string | null;
   retired_at: string | null;
-  /** The body of its POST; null if its `bytes` exceed `stateBytesMax`. */
+  /** The body of the POST that would create the object; null if its `bytes` exceed `stateBytesMax`. */
   state: JsonObject | null;
   bytes: number | null;
   state_hash: string | null;
@@ -32,7 +32,8 @@ export const stateBytesMax = 8_388_608;
 export const versionsMax = 100;
 
 /**
- * The objects of these kinds and keys, and those that a package owns, in one snapshot. @param named as parallel lists
+ * The objects of these kinds and keys, and those that a package owns, in one snapshot.
+ * @param named as parallel lists
  */
 export function findWorld(
   tenantId: string,

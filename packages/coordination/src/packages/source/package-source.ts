@@ -3,8 +3,8 @@ import { FreeObject } from '@baton/values/wire';
 import { PackageKey } from '../../organisation/package-link.ts';
 
 /**
- * The maximum number of files in a package, and the maximum size of each in the request schema; parsing has stricter
- * limits.
+ * The maximum number of files in a package, and the maximum sizes of their paths and contents in the request schema;
+ * parsing has stricter limits.
  */
 const filesMax = 1000;
 const pathCharactersMax = 500;
@@ -69,7 +69,7 @@ export const Manifest = z.strictObject({
 });
 export type Manifest = z.output<typeof Manifest>;
 
-/** The content of every other file. */
+/** The content of every file except `package.yaml`. */
 export const Envelope = z.strictObject({
   apiVersion: z.literal('baton/v1'),
   kind: z.enum(documentKinds),

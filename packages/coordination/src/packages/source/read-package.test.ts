@@ -168,7 +168,7 @@ describe('a hostile package', () => {
     const longestTurnMs = watchEventLoop();
     await readPackage([manifest, ...files]);
     const held = longestTurnMs();
-    // 40 ms on an idle machine, but other tests run in parallel.
+    // The longest turn takes 40 ms on an idle machine, but other tests run in parallel.
     assert.ok(!isLongProof || held < 250, `${held} ms`);
   });
 

@@ -24,15 +24,15 @@ const manifestPath = 'package.yaml';
 export interface ReadPackage {
   /** The content of `package.yaml`; undefined if it is missing or invalid, which a problem reports. */
   readonly package: Manifest | undefined;
-  /** The files with the form of a document, in order. */
+  /** The files that have the form of a document, in order. */
   readonly documents: readonly PackageDocument[];
   readonly problems: readonly PackageProblem[];
 }
 
 /**
  * Parses the files of a package up to the envelope of each document, without the database
- * (docs/reference/packages.md#source). It works in slices: no file blocks the event loop for longer than its YAML
- * takes, at most 40 ms.
+ * (docs/reference/packages.md#source). It works in slices: no file blocks the event loop for longer than parsing its
+ * YAML takes, at most 40 ms.
  * @returns with problems `invalid_document`, `invalid_yaml`, `unresolved_install_variable`
  */
 export function readPackage(files: readonly PackageFile[]): Promise<ReadPackage> {
@@ -128,7 +128,8 @@ function readFile(found: Found, file: string, content: string): Json | undefined
 }
 
 /**
- * Escapes of YAML and JSON can write characters that PostgreSQL can't store, which the request itself doesn't contain.
+ * Escapes in YAML and JSON can produce characters that PostgreSQL can't store and that the request itself doesn't
+ * contain.
  */
 function pathOfUnstorable(document: Json): string | undefined {
   for (const { key, value, path } of nodesOf(document))
@@ -140,7 +141,7 @@ function isUnstorable(text: unknown): boolean {
   return typeof text === 'string' && (text.includes('\0') || !text.isWellFormed());
 }
 
-/** Parses JSON with a JSON parser: it is also YAML, but parses a hundred times as fast. */
+/** Parses JSON with a JSON parser: JSON is valid YAML, but the JSON parser is a hundred times as fast. */
 function readText(content: string): ReturnType<typeof readYaml> {
   if (/^\s*\{/.test(content)) {
     const json = parsedJson(content);
@@ -199,7 +200,7 @@ function documentOf(found: Found, file: string, value: Json): PackageDocument | 
 
 const nameOf = ({ kind, key }: Pick<PackageDocument, 'kind' | 'key'>) => `${kind}/${key}`;
 
-/** A package declares settings once, and each object once. */
+/** A package may declare settings only once, and each object only once. */
 function noteRepeated(found: Found, documents: readonly PackageDocument[]): void {
   const seen = new Map<string, string>();
   for (const document of documents) {

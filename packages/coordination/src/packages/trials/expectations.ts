@@ -3,7 +3,7 @@ import { NotSimulated, type Outcome } from './outcome.ts';
 import type { Expectation, ExpectationKind } from './test-document.ts';
 
 export interface Failure {
-  /** The step's number, from 1. */
+  /** The step's number, starting at 1. */
   readonly step: number;
   readonly message: string;
   readonly expected: Json;
@@ -14,7 +14,7 @@ export interface Failure {
 const shownCharactersMax = 400;
 
 /**
- * Compares the outcome of a step with the test's expectations. An unexpected refusal or problem is a failure too.
+ * Compares the outcome of a step with the test's expectations. An unexpected refusal or problem is also a failure.
  * @throws NotSimulated if it expects an effect that is not simulated
  */
 export function failuresOf(step: number, expect: Expectation, outcome: Outcome): Failure[] {

@@ -11,7 +11,7 @@ export interface Outcome {
   readonly created: readonly Created[];
   readonly problems: readonly string[];
   readonly refused: string | null;
-  /** Expectations that a step can't have, because they are not simulated, with the reasons. */
+  /** Expectations that the step can't be checked against, because their effects are not simulated, and the reason. */
   readonly unknown?: { readonly names: readonly ExpectationKind[]; readonly why: string };
 }
 
@@ -20,7 +20,7 @@ export interface Created {
   readonly [member: string]: Json;
 }
 
-/** A test uses a feature that is not simulated: it ends as an error, never as passed. */
+/** A test uses a feature that is not simulated: the test ends as an error, never as passed. */
 export class NotSimulated extends Error {}
 
 /** A test or the whole call has exceeded its timeout. */
@@ -30,13 +30,13 @@ export class TimeOver extends Error {}
 export class ActTooLong extends Error {}
 
 /**
- * The maximum time that one act may block the event loop; a single expression or schema may exceed it, and a turn still
- * ends within 100 ms. An act of a typical process takes 1 ms.
+ * The maximum time that one act may block the event loop; a single expression or schema may exceed it, but even then a
+ * turn ends within 100 ms. An act of a typical process takes 1 ms.
  */
 const actMsMax = 25;
 /** Engine time of one test (docs/reference/packages.md#tests). */
 const testMsMax = 2000;
-/** The number of retries of an act that took too long, because the machine may have been busy. */
+/** The number of retries of an act that took too long; the machine may have been busy. */
 const triesMax = 5;
 
 /** Measures the time that the acts of a test take. */
@@ -45,7 +45,7 @@ export class EngineTime {
   #spentMs = 0;
   #beganMs = 0;
 
-  /** @param callEndsAtMs in `performance.now()` time */
+  /** @param callEndsAtMs as measured by `performance.now()` */
   constructor(callEndsAtMs: number) {
     this.#callEndsAtMs = callEndsAtMs;
   }
@@ -76,7 +76,7 @@ export class EngineTime {
     }
   }
 
-  /** Call it often during an act. @throws ActTooLong */
+  /** Call this often during an act. @throws ActTooLong */
   readonly check = (): void => {
     if (performance.now() - this.#beganMs > actMsMax) throw new ActTooLong();
   };

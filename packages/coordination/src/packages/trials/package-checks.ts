@@ -50,8 +50,8 @@ export interface CheckedPackage {
 
 /**
  * Validates processes, rules, task types and calendars as their own writers would, by reads alone. Agents and views are
- * only validated by a plan.
- * @param untilMs in `performance.now()` time: each document that is not validated by then has a problem
+ * validated only by a plan.
+ * @param untilMs as measured by `performance.now()`: any document that hasn't been validated by then gets a problem
  */
 export async function checkPackage(
   context: Context,
@@ -178,7 +178,7 @@ async function checkProcess(
   if (spec === undefined) return add(checked, document, reported(found));
   const before = await elementsBefore(context, document.key);
   const { problems, calendars } = await validateProcess(context, spec, before, given);
-  // Unresolved variables were already reported when the files were read.
+  // Unresolved variables were reported when the files were read.
   const own = found.filter(({ code }) => code !== 'unresolved_install_variable');
   add(checked, document, reported([...own, ...problems]));
   checked.processes.set(document.key, { spec, calendars });

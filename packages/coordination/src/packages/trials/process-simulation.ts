@@ -22,7 +22,7 @@ import type { ProcessReach } from './process-coverage.ts';
 
 /** Runs instances of a process in the engine only: their effects are recorded, and nothing is written. */
 
-/** The same limit as for a running instance. */
+/** The same limit as for real instances. */
 const followUpsMax = 20;
 const keyCharactersMax = 500;
 
@@ -41,9 +41,9 @@ export interface SimulatedProcess {
 export interface Instance {
   readonly key: string;
   state: ProcessState;
-  /** Inputs that arrived while it was suspended, in order. */
+  /** Inputs that arrived while the instance was suspended, in order. */
   readonly kept: Input[];
-  /** Tasks that it has opened, by id. */
+  /** Tasks that the instance has opened, by id. */
   readonly tasks: Map<string, Of<'open_task'>>;
 }
 
@@ -115,7 +115,10 @@ export class ProcessSimulation {
     return found;
   }
 
-  /** The key that a trigger yields; an evaluation error is reported as a problem, since the event would be lost. */
+  /**
+   * The key that a trigger yields; an evaluation error is reported as a problem, because in production the event would
+   * be lost.
+   */
   *#keyOf(
     { on, key }: { on: Parameters<typeof isOfTrigger>[0]; key: string },
     event: EventRoot,
@@ -199,7 +202,7 @@ export class ProcessSimulation {
     return state;
   }
 
-  /** Records one effect. @returns its effects */
+  /** Records one effect. @returns the input that follows from it */
   #do(act: Act, at: string, made: Led, tasks: Of<'open_task'>[]): Input | undefined {
     if (act.do === 'tell' && act.event.type === 'process.sla_failed') {
       const { code } = act.event.payload['error'] as { code: string };
@@ -248,7 +251,7 @@ export class ProcessSimulation {
     return undefined;
   }
 
-  /** The event of an observation that a step has stored: the step waits for it. */
+  /** The event of an observation that a step has stored and waits for. */
   #observed({ observationId, observed, content, data }: Of<'open_observation'>, at: string): EventRoot {
     return {
       id: this.newId('event'),
@@ -262,7 +265,7 @@ export class ProcessSimulation {
     };
   }
 
-  /** The next due timer of all instances; undefined if none is due by an instant. */
+  /** The next due timer of all instances; undefined if none is due by the given instant. */
   nextTimer(upTo: string): { instance: Instance; timer: Timer; dueAt: string } | undefined {
     let next: { instance: Instance; timer: Timer; dueAt: string } | undefined;
     for (const instance of this.instances) {
@@ -275,7 +278,7 @@ export class ProcessSimulation {
     return next;
   }
 
-  /** The task of an open step, as expressions read it when it is done. */
+  /** The task of an open step, as expressions read it when the step is done. */
   taskOf(instance: Instance, taskId: string, customFields: JsonObject, isDone: boolean): TaskRoot {
     const task = instance.tasks.get(taskId);
     if (task === undefined) throw new NotSimulated('a task that the process has not opened');

@@ -22,7 +22,7 @@ const lastMs = Date.UTC(9999, 0, 1);
 export class ProcessTest {
   readonly #simulation: ProcessSimulation;
   #now: string;
-  /** The instance of the last act. */
+  /** The instance that the last act concerned. */
   #current: Instance | undefined;
 
   constructor(process: SimulatedProcess, now: string, time: EngineTime) {

@@ -243,7 +243,7 @@ describe('a test of a process', () => {
           escalations: [{ after: 'due', action: 'remind', to: [{ role: 'boss' }] }],
         }),
       ]);
-    // Monday 09:00 and ten hours of work, with a holiday on Tuesday: Wednesday 11:00.
+    // From Monday 09:00, ten working hours, with a holiday on Tuesday: Wednesday 11:00.
     const steps = [
       { ...started, expect: { created: [{ kind: 'task', match: { dueAt: '2026-01-07T11:00:00.000Z' } }] } },
       { advance: 'P2DT1H59M', expect: { created: [] } },
@@ -264,7 +264,7 @@ describe('a test of a process', () => {
     const key = `c${newId()}`;
     await done(baton.admin.post('/calendars', { key, spec: calendar }), 201);
     await passes(definition(key), steps);
-    // A different start: Friday noon.
+    // The same ten working hours, started on Friday at noon, end on Monday at 14:00.
     await passes(
       definition(key),
       [{ ...started, expect: { created: [{ kind: 'task', match: { dueAt: '2026-01-12T14:00:00.000Z' } }] } }],

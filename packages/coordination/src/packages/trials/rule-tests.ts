@@ -37,14 +37,17 @@ export interface SimulatedRule {
 
 const textMax = 200;
 
-/** A rule of a package, treated as existing. */
+/** A rule of a package, treated as if it existed. */
 export function simulateRule(key: string, documents: RuleDocuments): SimulatedRule {
   const place = { workspace_id: null, goal_id: null };
   const rule = { id: activityId('rule', key, 1), key, version: 1, ...place, ...documents };
   return { rule: rule as unknown as RuleRow, reached: new Set() };
 }
 
-/** The results of its tests: covered if both a run that acts and one that doesn't were tested. */
+/**
+ * The results of the rule's tests. The rule is covered if the tests include both an event for which it acts and one for
+ * which it doesn't.
+ */
 export function coverageOfRule({ rule, reached }: SimulatedRule): z.infer<typeof RuleCoverage> {
   const mayHoldBack = rule.condition !== true || rule.action.forEach !== undefined;
   const all = new Set(['matched', ...(mayHoldBack ? ['not_matched'] : [])]);
@@ -115,7 +118,7 @@ export class RuleTest {
     return { trigger: cause.trigger, payload: cause.payload, task: task ?? null, goal: goal ?? null };
   }
 
-  /** If it throws, its changes are discarded. */
+  /** Evaluates the rule for a cause; if that throws, no changes are kept. */
   #lookAt(cause: Cause, given: { task?: JsonObject | undefined; goal?: JsonObject | undefined }): Outcome {
     const rule = this.#rule;
     const nothing = { created: [], problems: [], refused: null };

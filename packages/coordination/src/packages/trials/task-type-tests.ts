@@ -18,9 +18,9 @@ export interface SimulatedTaskType {
   readonly key: string;
   readonly lifecycle: Lifecycle;
   readonly fieldSchema: PreparedSchema;
-  /** Whether completing a task requires more than a move: checks that must pass. */
+  /** Whether a completion requires checks to pass, and not only a status change. */
   readonly hasChecks: boolean;
-  /** Whether it declares actions for completed or verified tasks. */
+  /** Whether the type declares actions for completed or verified tasks. */
   readonly declaresWork: boolean;
   readonly reachedStatuses: Set<string>;
   readonly reachedMoves: Set<string>;
@@ -84,7 +84,7 @@ export class TaskTypeTest {
     const [from, found] = [this.#status, findStatus(lifecycle, to)];
     if (found === undefined) return 'status_not_in_lifecycle';
     const isSuccess = found.category === 'terminal_success';
-    // Only a completion moves a task to a success status, and only to one of them.
+    // Only a completion can move a task to a success status, and it can't move the task to any other status.
     if (isSuccess && to !== lifecycle.completionStatus) return 'invalid_status';
     const ended = findStatus(lifecycle, from)?.category;
     if (isSuccess && ended === 'terminal_success') return 'task_already_completed';

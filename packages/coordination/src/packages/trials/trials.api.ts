@@ -10,7 +10,7 @@ export const packageTrialsApi = [
     path: '/packages:test',
     summary: 'Check a package and run its tests.',
     description:
-      'The tests are the documents of kind `Test` in its files and in `tests`. They run processes, rules and task types without effects and with their own clock. Nothing is written. A test has 2 s of engine time, and a call 10 s: tests that have not started by then end as `error`, and so do tests that use a feature that is not simulated. A tenant runs one call at a time, and a process two; four calls of a tenant wait for at most 10 s.',
+      'The tests are the documents of kind `Test` in its files and in `tests`. They run processes, rules and task types without effects and with their own clock. Nothing is written. A test has 2 s of engine time, and a call 10 s: tests that have not started by then end as `error`, and so do tests that use a feature that is not simulated. At most one call runs at a time per tenant, and two per server process; up to four calls per tenant wait for at most 10 s.',
     permission: 'packages.test',
     alsoOneOf: ['processes.read'],
     idempotency: 'ignored',

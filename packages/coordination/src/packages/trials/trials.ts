@@ -40,7 +40,7 @@ const testsMax = 500;
 /** The limit for rules and task types together. */
 const otherTestsMax = 100;
 const problemsMax = 500;
-/** For a whole call, from the time that it gets its slot: tests that have not started by then end as errors. */
+/** The timeout of a whole call, starting when it gets its slot: tests that have not started by then end as errors. */
 const callMsMax = 10_000;
 const turnMsMax = 5;
 /** A Monday, so that calculations with working time give the same result in every run. */
@@ -290,7 +290,7 @@ async function runTests(
   };
 }
 
-/** Runs steps. After each turn of 5 ms or more it yields to the event loop for the duration of the turn. */
+/** Runs the steps, and after each turn of 5 ms or more yields to the event loop for as long as the turn took. */
 async function inHalfOfTheTime<T>(steps: Iterator<void, T>): Promise<T> {
   for (let since = performance.now(); ; ) {
     const { done, value } = steps.next();

@@ -18,7 +18,7 @@ type Given = Pick<ViewQuery, 'filter' | 'sort' | 'params' | 'workspaceId'>;
 
 /**
  * @throws Refusal `undeclared_filter`, `undeclared_sort`, `workspace_required`, `validation_error` for a value of
- * another type and for a parameter that is missing or that the block does not declare
+ * the wrong type, and for a parameter that is missing or that the block does not declare
  */
 export function parseQuery(block: ViewBlock, { fields }: Source, given: Given): Asked {
   for (const { field, op } of given.filter)
@@ -87,7 +87,7 @@ function invalid(path: string, code: string): never {
   throw new Refusal('validation_error', { errors: [{ path, code }] });
 }
 
-/** The number of characters of a text that sorting compares, so that each value fits into a cursor. */
+/** The number of characters of a string that are compared when sorting, so that each value fits into a cursor. */
 const sortedCharactersMax = 100;
 
 /** The sort keys of a list, and whether the source has an index in that order. */

@@ -2,13 +2,13 @@ import { type FieldType, type StoredValue, storedValue } from './field-values.ts
 import type { Field } from './source-fields.sql.ts';
 import type { Filter, Parameter } from './view-spec.ts';
 
-/** The values with which a parameter is compared. */
+/** The type of the values with which a parameter is compared. */
 export function typeOf({ type }: Parameter): FieldType {
   return type === 'workspace' ? 'id' : type;
 }
 
 /**
- * The values that a filter compares a field with, as stored; null if it can match nothing.
+ * The values that a filter compares a field with, as stored; null if no row can match.
  * @returns undefined for values that the operator or the type of the field doesn't accept
  */
 export function comparedValues(
@@ -20,7 +20,7 @@ export function comparedValues(
   if (Array.isArray(sent) !== (op === 'in')) return undefined;
   const values = (Array.isArray(sent) ? sent : [sent]).map((one) => {
     const value = storedValue(field.type, one);
-    // A word outside of the field's vocabulary matches no row.
+    // A word that isn't in the field's vocabulary matches no row.
     return value !== undefined && field.words !== undefined ? field.words.indexOf(value as string) : value;
   });
   return values.includes(undefined) ? undefined : ([...new Set(values)] as StoredValue[]);

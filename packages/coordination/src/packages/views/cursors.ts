@@ -17,7 +17,7 @@ export function startOf(name: string, cursor: string | null | undefined, keys: r
   return values.map((value, n) => {
     if (value === null) return null;
     const type = typeOf.get(keys[n]?.storedAs as string) ?? 'number';
-    // PostgreSQL can't store such a text, so no row can contain it.
+    // PostgreSQL can't store such a string, so no row can contain it.
     const stored: Stored | undefined = String(value).includes('\0') ? undefined : storedValue(type, value);
     const isPlace = keys[n]?.storedAs === 'smallint';
     return stored === undefined || (isPlace && !isSmall(stored)) ? invalid() : stored;

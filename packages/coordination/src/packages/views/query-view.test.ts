@@ -38,7 +38,7 @@ const columns = (...names: string[]) => names.map((field) => ({ field }));
 const ownedBy = (value: string) => ({ field: 'ownerId', op: 'eq', value });
 
 type SourceOfRows = keyof typeof fieldsBySource;
-/** The endpoints that return single records of each source. */
+/** For each source, a function that creates a record and returns its id and the path to read it. */
 const made: Record<SourceOfRows, () => Promise<{ id: string; path: string }>> = {
   tasks: async () => {
     const { id } = await makeTask(baton, {

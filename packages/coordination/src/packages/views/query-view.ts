@@ -29,7 +29,7 @@ import { getViewRow } from './views.ts';
 
 /** Maximum number of indexed fields that are tried one after the other before a query is refused. */
 const fieldLooksMax = 2;
-/** Limits if external authorization decides per object: rows of one page, and objects of an aggregate. */
+/** Limits that apply if external authorization decides per object: rows of one page, and objects of an aggregate. */
 const judgedRowsMax = 500;
 /** The maximum number of reads that search for visible rows. */
 const judgedReadsMax = 8;
@@ -46,8 +46,8 @@ interface Querying {
 }
 
 /**
- * The rows of a block of a view (docs/reference/views-and-lists.md#read): those of its source that the caller may read
- * and sees.
+ * The rows of a block of a view (docs/reference/views-and-lists.md#read): those rows of its source that the caller may
+ * read and see.
  * @throws Refusal `not_found`, `not_implemented`, `permission_denied`, `undeclared_filter`, `undeclared_sort`,
  * `workspace_required`, `validation_error`, `invalid_cursor`, `view_too_costly`
  */
@@ -82,7 +82,7 @@ function requireRight({ caller }: Context, { right, judgedBy }: Source): void {
 
 type Page = Pick<ViewRows, 'items' | 'nextCursor'>;
 
-/** A statement that exceeded the database's statement timeout is too costly, like one that scans too many rows. */
+/** A statement that exceeds the database's statement timeout is too costly, like one that scans too many rows. */
 async function inTime(read: () => Promise<Page>): Promise<Page> {
   try {
     return await read();
@@ -97,7 +97,7 @@ function tooCostly(): never {
 }
 
 /**
- * The access paths to the rows, narrowest first. Callers with partial visibility only get the path of their part: rows
+ * The access paths to the rows, narrowest first. Callers with partial visibility get only the path to their part: rows
  * outside of it must not even be counted.
  */
 function accessesOf({ source, asked, query, viewerId }: Querying): Access[] {
@@ -149,7 +149,7 @@ async function rowsOf(querying: Querying): Promise<Page> {
     if (isMore) start = positionOf(rows.at(-1) as BlockRow);
   }
   const shown = seen.slice(0, limit);
-  // A cursor contains the values of its row, so it never names a row that external authorization hides.
+  // A cursor contains the values of its row, so no cursor is made from a row that external authorization hides.
   const last = shown.at(-1) ?? (isMore ? tooCostly() : undefined);
   return {
     items: shown.map((row) => itemOf(columns, (n) => row[`c${n}`] ?? null)),
@@ -162,8 +162,8 @@ async function rowsOf(querying: Querying): Promise<Page> {
 
 /**
  * The rows for a page, from the first access path that doesn't scan too many.
- * @returns undefined if every path does; `isCut` if the page is full and the next row is beyond the scan limit of one
- * query
+ * @returns undefined if every path scans too many; `isCut` if the page is full and the next row is beyond the scan
+ * limit of one query
  */
 async function findRows(
   querying: Querying,
@@ -273,7 +273,7 @@ async function grantedObjects(
   );
 }
 
-/** Cursors of another block, or of another order, are refused. */
+/** The name ensures that cursors of another block, or for a different order, are refused. */
 function cursorName({ query, block }: Querying, keys: readonly SortKey[]): string {
   const order = keys.map(({ expression, direction }) => `${expression} ${direction}`).join();
   return `view:${block.source}:${query.block}:${block.groupBy ?? ''}:${order}`;

@@ -16,7 +16,10 @@ import type { FilterOperator } from './view-spec.ts';
  * (docs/reference/views-and-lists.md#read).
  */
 export const scannedRowsMax = 20_000;
-/** The number of the first row over the limit: it is returned first, or last if the rows have the order of an index. */
+/**
+ * The number of the first row over the limit, which is returned first, or last if the rows are in the order of an
+ * index.
+ */
 const excess = fragment.raw(String(scannedRowsMax + 1));
 
 type Fragment = ReturnType<typeof fragment>;
@@ -107,7 +110,7 @@ function foundInPlaces(looking: Looking): Fragment {
     (${places}) as owner cross join lateral (
       select * from ${table} where coalesce(workspace_id, tenant_id) = owner.id and tenant_id = ${tenantId} and ${more} offset 0
     ) as t`;
-  // A task without rows also counts as scanned.
+  // A task without rows in this table also counts as scanned.
   const ofTasks = fragment`
     (${places}) as place cross join lateral (
       select id from tasks where coalesce(workspace_id, tenant_id) = place.id and tenant_id = ${tenantId} offset 0

@@ -3,8 +3,9 @@ import { priorities } from '../../work/tasks/task.ts';
 import { columnTypes, type FieldType } from './field-values.ts';
 
 /**
- * The fields that views show of each source: fields of the records in its own list, as expressions over a row `t`.
- * Documents and texts of more than 500 characters are excluded, so that 200 rows of 30 columns stay below 4 MiB.
+ * The fields that views show of each source: fields of the records in the source's own list, as expressions over a row
+ * `t`. Documents, and strings of more than 500 characters, are excluded, so that 200 rows with 30 columns stay below 4
+ * MiB.
  */
 
 type Fragment = ReturnType<typeof fragment>;
@@ -13,9 +14,9 @@ type Fragment = ReturnType<typeof fragment>;
 export interface FieldIndex {
   /** The indexed expression, if it is not the field itself. */
   readonly expression: string;
-  /** Whether the index has the rows of a single value in the source's own order. */
+  /** Whether the index returns the rows for a single value in the source's own order. */
   readonly inOrder: boolean;
-  /** For a field of a related row: the lookup, in which `v` are the requested values. */
+  /** For a field of a related row: the lookup, in which `v` holds the requested values. */
   readonly valuesOf?: (tenantId: string, values: readonly unknown[]) => Fragment;
 }
 
@@ -52,7 +53,7 @@ function field(type: FieldType, name: string, { column, expression, words, index
 const of = (type: FieldType) => (names: string) => names.split(' ').map((name) => field(type, name));
 const [texts, numbers, times, ids] = [of('text'), of('number'), of('time'), of('id')];
 
-/** Fields with an index that starts with the tenant, or with values that are unique to a tenant. */
+/** Fields with an index that starts with the tenant, or whose values are unique to a tenant. */
 function indexed(type: FieldType, names: string, inOrder = true): Field[] {
   return names
     .split(' ')

@@ -10,19 +10,19 @@ import type { SourceName } from './view-spec.ts';
 export interface Source {
   readonly table: string;
   readonly fields: Readonly<Record<string, Field>>;
-  /** The permission to read its list. */
+  /** The permission to read the source's list. */
   readonly right: Permission;
   /**
-   * The column with the object of external authorization per row, and its kind; `place` is the workspace, or the tenant
-   * for rows without one. Absent if authorization applies to the source as a whole.
+   * The column that contains the object of external authorization for each row, and the object's kind; `place` is the
+   * workspace, or the tenant for rows without a workspace. Absent if authorization applies to the source as a whole.
    */
   readonly judgedBy?: {
     readonly column: string;
     readonly type: 'task' | 'run' | 'approval' | 'project_profile' | 'place';
   };
-  /** The source of a row's visibility; absent for rows that belong to the whole tenant. */
+  /** Where a row's visibility comes from; absent for rows that belong to the whole tenant. */
   readonly filedBy?: FiledBy & ('workspace' | 'task' | 'taskOrWorkspace');
-  /** The column of the source's own order, newest first, then by id. */
+  /** The column that determines the source's own order, newest first, then by id. */
   readonly orderedBy: string;
   /** Whether an index contains all rows of a tenant in that order. */
   readonly isOrdered: boolean;

@@ -9,7 +9,7 @@ import { makeWorkspace } from '../../testing/organisation/workspaces.ts';
 import { blockOf, insertTestView } from '../../testing/packages/views.ts';
 
 /**
- * CP_AUTHZ_MODE policy: a block shows the rows of its source that a decision point grants, like the list of the source.
+ * CP_AUTHZ_MODE policy: a block shows the rows of its source that a decision point grants, as the source's list does.
  */
 
 let baton: TestCoordination;

@@ -30,7 +30,7 @@ const head = {
   package: PackageLink.nullable(),
 };
 
-/** A view in a list; its title is in the requested language, if available (docs/reference/views-and-lists.md#views). */
+/** A view in a list; the title is in the requested language, if available (docs/reference/views-and-lists.md#views). */
 export const ListedView = z.strictObject(head).meta({ id: 'ListedView' });
 export type ListedView = z.infer<typeof ListedView>;
 
@@ -97,7 +97,7 @@ export type ViewRow = Omit<StoredView, 'spec_hash' | 'created_by'> & { package: 
 
 export const viewOf = wireMapper<ViewRow>()(View, { blocks: ({ spec }) => spec.blocks });
 
-/** Its title is in the requested language. */
+/** The title is in the requested language. */
 export type ListedViewRow = Omit<ViewRow, 'spec' | 'titles' | 'status'>;
 
 export const listedViewOf = wireMapper<ListedViewRow>()(ListedView, {});

@@ -55,7 +55,7 @@ export const viewsApi = [
       'invalid_cursor',
       'view_too_costly',
     ],
-    // The operation changes nothing, so no response has to be stored.
+    // The operation changes nothing, so no response needs to be stored.
     idempotency: 'ignored',
     transaction: 'none',
     isList: true,

@@ -9,7 +9,10 @@ interface ViewsQuery {
   readonly package?: string | undefined;
 }
 
-/** The views of the tenant by key, with their titles in a language (docs/reference/views-and-lists.md#views). */
+/**
+ * The views of the tenant by key, with their titles in the requested language
+ * (docs/reference/views-and-lists.md#views).
+ */
 export async function listViews(
   { db, tenantId }: Context,
   { locale = '', package: packageKey }: ViewsQuery,

@@ -12,8 +12,8 @@ const none: Versions = { keys: [], versions: [] };
 
 /**
  * What the authors of processes may see (docs/reference/README.md#visibility). A process acts as an agent, and agents
- * see everything; data that the author may not see must not reach instances that the author reads. Visibility is read
- * once per author: create one object per turn.
+ * see everything; data that the author may not see must not reach instances that the author can read. Visibility is
+ * read once per author, so create one object per turn.
  */
 export class SightOfAuthors {
   readonly #context: Context;

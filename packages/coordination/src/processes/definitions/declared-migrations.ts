@@ -14,8 +14,8 @@ import { findDefinition } from './definitions.sql.ts';
 /** The versions whose instances migrate to a later version (docs/reference/processes.md#migration). */
 
 /**
- * Returns the problems that prevent instances of earlier versions from migrating to a candidate. A version that doesn't exist, or that the
- * caller doesn't see, causes no problem: its instances stay with it.
+ * Returns the problems that prevent instances of earlier versions from migrating to a candidate. A version that doesn't
+ * exist, or that the caller doesn't see, causes no problem: its instances stay with it.
  * @param key of the definition; undefined if it has no version yet
  */
 export async function findMigrationProblems(
@@ -45,7 +45,7 @@ export async function findMigrationProblems(
 
 const kindsOf = (spec: ProcessSpec) => new Map([...elementsOf(spec)].map(({ id, kind }) => [id, kind]));
 
-/** Undefined if it doesn't exist or the caller may not see it. */
+/** Undefined if the version doesn't exist or the caller may not see it. */
 export async function findEarlierVersion(
   context: Context,
   key: string,
@@ -58,8 +58,8 @@ export async function findEarlierVersion(
 }
 
 /**
- * Schedules the migration of instances to a version that is being published: the cost doesn't depend on their number.
- * @returns their current versions
+ * Schedules the migration of instances to a version that is being published; the cost doesn't depend on their number.
+ * @returns the versions that they currently have
  */
 export async function scheduleMigrations(
   context: Context,

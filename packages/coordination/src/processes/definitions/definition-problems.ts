@@ -24,7 +24,9 @@ interface Judged {
   readonly calendars: readonly string[];
 }
 
-/** @param latest the previous version */
+/**
+ * @param latest the previous version
+ */
 export async function findProblems(
   context: Context,
   { spec, problems: found }: ReadDefinition,

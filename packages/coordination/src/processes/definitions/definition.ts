@@ -56,7 +56,7 @@ export const ProcessRetirement = z
   .strictObject({ reason: z.string().min(1).max(500) })
   .meta({ id: 'ProcessRetirement' });
 
-/** The open instances of a retired process, which continue with the version that they started with. */
+/** A retired process, and its number of open instances, which continue with the version that they started with. */
 export const RetiredProcess = z
   .strictObject({
     key: z.string(),

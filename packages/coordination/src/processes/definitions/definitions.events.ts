@@ -37,7 +37,7 @@ export const definitionRetired = defineEvent(
   }),
 );
 
-/** Has no package if a person published a new version. */
+/** `package` is absent if a person published a new version. */
 export const definitionRestored = defineEvent(
   'process.definition_restored',
   entity,

@@ -15,7 +15,7 @@ export function lockProcessKey(tenantId: string, key: string) {
   return sql`select from process_keys where tenant_id = ${tenantId} and key = ${key} for update`;
 }
 
-/** A version, or the latest for null, with the current state of its key. */
+/** A version, or the latest one if null is given, with the current state of its key. */
 export function findDefinition(tenantId: string, key: string, version: number | null) {
   return sql<KeyedDefinitionRow>`
     select v.id, v.tenant_id, v.workspace_id, v.key, v.version, v.definition_hash, v.identity_agent, v.governed_by,

@@ -151,7 +151,7 @@ test('retires a process once, previews it with dryRun, and a new version reactiv
   assert.deepEqual(await done(baton.admin.post(path, { reason: 'again' })), retired);
   const { status, retired: known } = await done(baton.admin.get(`/process-definitions/${key}`));
   assert.deepEqual([status, known], ['retired', retired.retired]);
-  // Publishing the same version again changes nothing.
+  // Publishing the same version again changes nothing: the process stays retired.
   assert.equal((await done(publish(key, specOf()))).status, 'retired');
   const next = await done(publish(key, specOf({ version: 2 })), 201);
   assert.deepEqual([next.status, next.retired], ['active', null]);

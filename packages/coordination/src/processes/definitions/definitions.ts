@@ -29,7 +29,7 @@ import {
 } from './definitions.sql.ts';
 
 /**
- * A version of a process, or its latest, that the caller sees.
+ * A version of a process, or its latest one, that the caller sees.
  * @throws Refusal `not_found`
  */
 export async function getDefinitionRow(
@@ -139,7 +139,7 @@ export async function retireDefinition(
   return retired;
 }
 
-/** The open instances of a retired process, which continue with the version that they started with. */
+/** The number of open instances of a retired process, which continue with the version that they started with. */
 async function retirementOf(context: Context, row: KeyedDefinitionRow): Promise<RetiredProcess> {
   const byVersion = await openInstancesOf(context, row.key);
   const openInstances = byVersion.reduce((sum, { openInstances: open }) => sum + open, 0);

@@ -41,7 +41,7 @@ interface Problem {
   line?: number;
 }
 
-/** The problems for which a definition is refused. */
+/** The problems of a refused definition. */
 async function problemsOf(spec: unknown, actor: Actor = baton.admin): Promise<Problem[]> {
   const details = await refused(
     actor.post('/process-definitions', { key: newProcessKey(), spec }),
@@ -68,7 +68,7 @@ const rules = (...rows: readonly (readonly string[])[]) => ({
   rules: rows.map((when) => ruleRow(when, ['1'])),
 });
 const workdayBy = (key: string) => `cal.isWorkday(timestamp('2026-01-01T00:00:00Z'), '${key}')`;
-/** Includes an error, so that the test sees warnings together with errors. */
+/** Adds an error, so that the definition is refused and the response lists its warnings. */
 const refusedAnyway = (spec: Record<string, unknown>) => ({ ...spec, identity: undefined });
 const withWarning = (more: object) => refusedAnyway(processSpec({ owner: undefined, ...more }));
 
@@ -599,7 +599,7 @@ test('the output of a skill is checked against its field; a matching one is publ
     call('change', shaped),
     // A schema without `additionalProperties` allows properties that it does not declare.
     call({ approved: 'step.result.more' }),
-    // A JSON number is an integer or not, regardless of the type in the schema.
+    // Whether a JSON number is an integer depends on its value, not on the type in the schema.
     call({ amount: 'step.result.seconds * 2' }),
     publish(
       look({ export: { as: { amount: 'step.result.hours + 1', approved: 'step.result.ok' } } }, { form }),

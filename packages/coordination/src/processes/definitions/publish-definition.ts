@@ -41,7 +41,7 @@ import {
 } from './definitions.sql.ts';
 
 const expressionProfile = 'cp/1';
-/** Incremented when the engine starts to interpret definitions differently. */
+/** Must be incremented whenever the engine starts to interpret definitions differently. */
 const engineRevision = 1;
 
 /** The package that a version belongs to. */
@@ -50,9 +50,7 @@ interface Author {
   readonly version: string;
 }
 
-/**
- * Locks a process against concurrent publication and retirement until the commit, even one that doesn't exist yet.
- */
+/** Locks a process, even one that doesn't exist yet, against concurrent publication and retirement until the commit. */
 export async function lockDefinition(context: Context, key: string): Promise<void> {
   const { db, tenantId } = context;
   await lockVersions(context, 'process_definitions', key);
@@ -121,7 +119,7 @@ export async function publishDefinition(
   return { definition: definitionOf(row), isNew: true };
 }
 
-/** Searches the texts one by one, so that other work can run in between. */
+/** Searches the strings one by one, so that other work can run in between. */
 function* refusingSecrets(document: Json): Generator<void, void> {
   for (const { value, path } of nodesOf(document)) {
     if (typeof value !== 'string') continue;
@@ -131,7 +129,7 @@ function* refusingSecrets(document: Json): Generator<void, void> {
 }
 
 /**
- * The version that already exists, if it is the same.
+ * The version that already exists, if its content is the same.
  * @throws Refusal `process_version_conflict` for different content, or for a number that is not higher than the latest
  */
 async function sameVersion(

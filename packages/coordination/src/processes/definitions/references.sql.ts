@@ -3,13 +3,13 @@ import type { JsonObject } from '@baton/values/wire';
 
 /** Finds the objects that definitions refer to, by name. */
 
-/** Those of these keys that are keys of task types that tasks can use. */
+/** Returns those of the given keys that belong to task types that tasks can use. */
 export function findActiveTaskTypes(tenantId: string, keys: readonly string[]) {
   return sql<{ key: string }>`
     select distinct key from task_types where tenant_id = ${tenantId} and key = any (${keys}) and status = 'active'`;
 }
 
-/** Those of these keys that are keys of processes that a person sees. */
+/** Returns those of the given keys that belong to processes that a person sees. */
 export function findSeenProcesses(tenantId: string, viewerId: string, keys: readonly string[]) {
   return sql<{ key: string }>`
     select key from process_definitions

@@ -160,7 +160,7 @@ async function skillProblems(context: Context, elements: readonly PlacedStep[]):
   });
 }
 
-/** The output schemas of skills, by `name@version`: only those whose results are exported. */
+/** The output schemas of the skills whose results are exported, by `name@version`. */
 export async function findExportedOutputs(
   { db, tenantId }: Context,
   spec: ProcessSpec,
@@ -199,7 +199,7 @@ async function calledProblems(
   );
 }
 
-/** Maximum number of calendars, because each input of an instance reads all of them. */
+/** Maximum number of calendars per definition, because each input of an instance reads all of them. */
 const calendarsMax = 100;
 
 interface Leaning extends Named {

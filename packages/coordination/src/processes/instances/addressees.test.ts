@@ -33,7 +33,7 @@ const offered = async (actor: Actor) =>
 
 const isOffered = (taskId: string) => async (actor: Actor) => (await offered(actor)).includes(taskId);
 
-/** An instance whose first step is the work of an agent; the output of its run determines payments. */
+/** An instance whose first step is an agent's work; the output of the agent's run determines payments. */
 async function startPayment() {
   const { key, revision } = await publishAgent(baton.admin, agentSpec());
   const payer = await linkAgent(baton, key);

@@ -3,14 +3,15 @@ import { test } from 'node:test';
 import { done, refused } from '../../testing/leases.ts';
 import { humanStep, setStep, startProcesses } from '../../testing/processes/process-instances.ts';
 
-// Tests a cancel whose compensation fails: the remaining compensation is not lost, and an operator decides.
+// Tests a cancel whose compensation fails: the remaining compensation is not lost, and an operator decides how to
+// continue.
 
 const { baton, worker, start, get, act, told, complete } = await startProcesses();
 
 const cancel = (id: string, more: object = {}) => act(id, 'cancel', { reason: 'enough', ...more });
 const undoable = (id: string, ...onCompensate: object[]) => ({ ...setStep(id, { [id]: '1' }), onCompensate });
 
-/** An instance that is being cancelled, and waits for a person to compensate its second step. */
+/** An instance that is being cancelled and is waiting for a person to compensate its second step. */
 async function startUndoing() {
   const made = await start([
     undoable('one', setStep('undo-one', { one: '0' })),

@@ -31,17 +31,17 @@ import { isLinked } from './people/identity.ts';
 const depthMax = 10;
 /** The maximum number of open instances in one tree of calls. */
 const openMax = 1000;
-/** If the caller specifies a version, the instance keeps it: no migration changes that. */
+/** If the caller specifies a version, the instance keeps that version: no migration changes it. */
 const lastVersion = 2_147_483_647;
 
 type Of<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
 
 /**
  * Creates the instance that a step calls, on behalf of the caller's agent, which needs processes.operate. It belongs to
- * its caller's workspace, so that only readers of the caller see its data; without one, to the workspace of its
- * definition.
+ * its caller's workspace, so that only readers of the caller see its data; if the caller has none, it belongs to the
+ * workspace of its definition.
  * @throws Refusal `permission_denied`, `not_found`, `process_retired`, `invalid_process_data` and those of documents,
- * `process_instance_exists`, `process_definition_unusable` (its agent can't act, or calls are nested too deep)
+ * `process_instance_exists`, `process_definition_unusable` (its agent can't act, or calls are nested too deeply)
  */
 export async function openInstance(
   context: Context,

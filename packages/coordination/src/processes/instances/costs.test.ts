@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { assertTookLess } from '@baton/testing/depth';
 import { humanStep, setStep, startProcesses } from '../../testing/processes/process-instances.ts';
 
-// Tests the cost of the most expensive definition: the expressions of a text, and those of all consequences of one
-// input, share a limit.
+// Tests the cost of the most expensive definition: all expressions in a text share a limit, and so do the expressions
+// in all consequences of one input.
 
 const { start } = await startProcesses();
 
@@ -47,6 +47,6 @@ test('a definition with the maximum number of steps per input ends in one short 
   const began = performance.now();
   const made = await start([], { stages });
   assert.deepEqual([made.status, made.data], ['completed', { n: 97 }]);
-  // Includes the publication; takes 1 s on an idle machine.
+  // This includes the publication, and takes 1 s on an idle machine.
   assertTookLess(began, 20_000);
 });

@@ -99,8 +99,8 @@ export async function calendarsOf(
 }
 
 /**
- * @param calendars the calendars of the definition, by key @param check called before each expression: an error that it
- * throws ends the input
+ * @param calendars the calendars of the definition, by key
+ * @param check called before each expression: an error that it throws ends the processing of the input
  */
 export function toolsOf(
   use: PreparedDefinition,
@@ -159,7 +159,7 @@ function programOf({ environments, programs }: PreparedDefinition, text: string,
   return made;
 }
 
-/** Parses each expression that may refer to a calendar. It yields so that other work can run. */
+/** Parses each expression that may refer to a calendar, and yields in between so that other work can run. */
 function* namingCalendars(use: PreparedDefinition): Generator<void, ReadonlySet<string>> {
   const { spec, steps } = use.definition;
   const keys = [spec.calendar, spec.due?.calendar, spec.retrospective?.due?.calendar];
@@ -177,7 +177,7 @@ type Version = { readonly definition: Definition; readonly tools: EngineTools };
 /** Everything that instances of one version need to migrate to another. */
 export interface Target {
   readonly migration: MigrationRow;
-  /** The agent that the instances act as afterwards. */
+  /** The agent that the instances act as after the migration. */
   readonly agentKey: string;
   readonly before: Version;
   readonly after: Version;
@@ -196,7 +196,7 @@ export async function prepareTarget(context: Context, migration: MigrationRow): 
   };
 }
 
-/** The target version of the input `migrate`. */
+/** The target version, with the engine function for the input `migrate`. */
 export function migrationTarget(from: Definition, { definition, tools }: Version, map: ElementMap): Version {
   const plan = planMigration(from, definition, map);
   return { definition, tools: { ...tools, migrate: (m, input) => takeMigration(m, plan, input) } };

@@ -32,7 +32,7 @@ import { findReminded } from './people/responsible.ts';
 
 /** Carries out the effects of steps, on behalf of the identity agent (docs/reference/processes.md#engine). */
 export interface Done {
-  /** The additional inputs to the instance that result from effects. */
+  /** An additional input to the instance that results from the effect. */
   readonly input?: Input;
   readonly tell?: ProcessEvent;
 }
@@ -119,7 +119,7 @@ async function openTask(
   await nameTask(context, taskId, ref, { ...(form !== null && { form }), context: given });
 }
 
-/** The task's external name is that of its step; if a step is repeated, the newest task has the name. */
+/** The task's external name is that of its step; if a step is repeated, the newest task has that name. */
 async function nameTask(
   context: Context,
   taskId: string,
@@ -133,9 +133,7 @@ async function nameTask(
   await putExternalReference(context, { entityType: 'task', entityId: taskId, ...name, metadata }, asProcess);
 }
 
-/**
- * All names are removed first, because two steps may exchange names. Data that the steps passed to their tasks remains.
- */
+/** All names are removed first, because two steps may swap names. Data that the steps passed to their tasks remains. */
 async function renameTasks(
   context: Context,
   row: InstanceRow,
@@ -212,7 +210,7 @@ async function closeCall(context: Context, callId: string): Promise<undefined> {
   });
 }
 
-/** Notifies the recipients of an escalation; a reassigned task goes to the first one found. */
+/** Notifies the recipients of an escalation; if the task is reassigned, it goes to the first recipient found. */
 async function escalate(context: Context, row: InstanceRow, effect: Of<'escalate'>): Promise<Done> {
   const { element, level, action, taskId, to, otherwise } = effect;
   const { ids, unresolved } =

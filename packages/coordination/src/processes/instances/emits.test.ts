@@ -43,7 +43,7 @@ const refusedCall = (id: string) => ({ id, call: { agent: unlinked, taskType: 't
 const vote = (id: string) => ({ id, approve: { approvers: [{ principal: person }] } });
 const suspend = (id: string) => ({ id, suspend: { reason: 'for the test' } });
 
-/** Steps that cause every kind of write that an instance can make without an event or a timer, and fail at the end. */
+/** Steps that cause every kind of write that an instance can make without an event or a timer; the last step fails. */
 const everything = (): object[] => [
   { ...setStep('did', { d: '1' }), onCompensate: [setStep('undo', { d: '0' })] },
   { id: 'back', compensate: ['did'] },

@@ -6,8 +6,7 @@ import { done, refused } from '../../testing/leases.ts';
 import { humanStep, setStep, specOf, startProcesses } from '../../testing/processes/process-instances.ts';
 import { observe } from '../../testing/rules/rules.ts';
 
-// Tests event handlers outside of stages (`onEvent`), and optional steps of a
-// stage.
+// Tests event handlers outside stages (`onEvent`), and optional steps of a stage.
 
 const { baton, worker, agent, get, start, told, complete } = await startProcesses();
 const change = async (taskId: string, body: object) => {

@@ -157,7 +157,7 @@ export type InstanceRow = RowOf<
   }
 >;
 
-/** A row as of an instant, which determines how long it is overdue. */
+/** A row with the current time, which determines how long the instance is overdue. */
 export type ShownRow = InstanceRow & { now: string };
 
 export const instanceOf = wireMapper<ShownRow>()(ProcessInstance, {
@@ -191,7 +191,7 @@ function openElementsOf({ nodes }: ProcessState, now: string): ProcessInstance['
   return inOrder(nodes).flatMap((node) => {
     if (node.kind !== 'element') return [];
     const { id, stepKind: kind, since, ballots = [], attempt, due, slaState } = node;
-    // A step whose task was refused has no such id.
+    // A step whose task was refused has no task id.
     const taskId = (node.refused !== true && node.taskId) || null;
     const approvalIds = ballots.filter(({ asked }) => asked).map(({ approvalId }) => approvalId);
     const overdueSeconds = due === null ? null : overdueSecondsOf(now, due.dueAt);

@@ -45,7 +45,7 @@ const {
   'process.stage_exited': stageExited,
   'process.milestone_reached': milestoneReached,
   'process.milestone_lost': milestoneLost,
-  // Only the worker writes events caused by timers and other events.
+  // Events caused by timers and other events are written only by the worker.
   'process.correlated': _correlated,
   'process.timer_fired': _fired,
   'process.sla_warning': _warning,
@@ -56,9 +56,7 @@ const {
   'process.migrated': migrated,
   ...ofSteps
 } = processEvents;
-/**
- * All events that the resumption of any instance may write: it continues until every list waits.
- */
+/** All events that the resumption of any instance may write: it continues until every list is waiting. */
 const goingOn = [
   suspended,
   ...Object.values(ofSteps),

@@ -22,13 +22,13 @@ export type NewInstance = Pick<
   | 'state'
   | 'started_at'
 > &
-  // For an instance that a step of another instance calls.
+  // For an instance that is called by a step of another instance.
   Partial<Pick<InstanceRow, 'parent_id' | 'root_id' | 'call_depth' | 'stays_until'>>;
 
 /**
  * Returns no row if an instance with the key is running, or one with the id exists. Waits for a transaction that is
  * starting one.
- * @param waitMs the maximum wait, after which the store refuses it by its lock timeout; null for the default
+ * @param waitMs the maximum wait, after which the insert fails with the lock timeout; null for the default
  */
 export function insertInstance(made: NewInstance, waitMs: number | null = null) {
   return sql<InstanceRow>`
@@ -57,7 +57,7 @@ export function lockInstance(tenantId: string, id: string) {
     select * from process_instances where id = ${id} and tenant_id = ${tenantId} for no key update`;
 }
 
-/** The same, unless another transaction has locked it. */
+/** Like `lockInstance`, but returns no row if another transaction has locked it. */
 export function lockFreeInstance(tenantId: string, id: string) {
   return sql<InstanceRow>`
     select * from process_instances where id = ${id} and tenant_id = ${tenantId} for no key update skip locked`;
@@ -257,7 +257,10 @@ export interface Awaited {
   /** The event's kind: a step may wait for any event of a kind. */
   readonly heard: string;
   readonly sourceRef: string;
-  /** Restricts the search to instances of these kinds, which wait for objects that they created, as parallel lists. */
+  /**
+   * Versions whose authors don't see the event's object, as parallel lists: their instances get the event only if they
+   * wait for an object that they created.
+   */
   readonly blind: { readonly keys: readonly string[]; readonly versions: readonly number[] };
 }
 
@@ -279,7 +282,7 @@ export function findWaiting(tenantId: string, { own, heard, sourceRef, blind }: 
     order by i.id limit ${rowsMax}`;
 }
 
-/** Those of these keys that any instance waits for. */
+/** Those of the given keys that any instance waits for. */
 export function findWaitedKeys(tenantId: string, keys: readonly string[]) {
   return sql<{ wait_key: string }>`
     select key as wait_key from unnest(${keys}::text[]) as key
@@ -341,7 +344,7 @@ export interface OrderRow {
   due_at: string;
 }
 
-/** Deletes a pending start when the instance must end. */
+/** Records what to do with a called instance; a pending start is replaced by an order to end it. */
 export function upsertOrder(tenantId: string, instanceId: string, act: OrderRow['act']) {
   return sql`
     insert into process_orders as o (instance_id, tenant_id, act) values (${instanceId}, ${tenantId}, ${act})
@@ -355,7 +358,7 @@ export function findDueOrders([dueAt, id]: QueuePosition, rowsMax: number) {
     order by due_at, instance_id limit ${rowsMax}`;
 }
 
-/** Returns no row if another process has carried it out. */
+/** Returns no row if another process has already carried out the order. */
 export function deleteOrder(tenantId: string, instanceId: string) {
   return sql<Pick<OrderRow, 'act'>>`
     delete from process_orders where instance_id = ${instanceId} and tenant_id = ${tenantId} returning act`;
@@ -380,7 +383,7 @@ export function insertRecall(recall: Omit<RecallRow, 'attempts' | 'due_at'>) {
     on conflict do nothing`;
 }
 
-/** Leases unleased memory queries, the longest due first. */
+/** Leases memory queries that aren't leased, longest due first. */
 export function leaseDueRecalls(rowsMax: number, leaseSeconds: number) {
   return sql<RecallRow>`
     update process_recalls r
@@ -400,7 +403,7 @@ export function postponeRecall({ tenant_id, id }: RecallRow, waitSeconds: number
     where id = ${id} and tenant_id = ${tenant_id}`;
 }
 
-/** Changes no row if its result was processed, or no step waits for it. */
+/** Changes no row if the query's result has been processed, or no step waits for it any more. */
 export function deleteRecall(tenantId: string, id: string) {
   return sql`delete from process_recalls where id = ${id} and tenant_id = ${tenantId}`;
 }

@@ -309,7 +309,7 @@ test('people vote, and the quorum decides; the people who did the work do not vo
       ({ comment, requestedByPrincipalId }) => comment === 'May it go?' && requestedByPrincipalId === core,
     ),
   );
-  // The approval belongs to the system: no agent can withdraw it, regardless of its permissions.
+  // The approval is the system's own: no agent can withdraw it, regardless of its permissions.
   const bot = await baton.actor({ permissions: ['approvals.manage', 'claims.manage'] });
   await refused(bot.post(`/approvals/${open.approvalIds[0]}:cancel`), 403, 'permission_denied');
   for (const person of people.slice(0, 2)) {

@@ -191,7 +191,7 @@ export async function skipElement(
   return goOn(context, running, (at) => ({ kind: 'skip', at, element, reason }));
 }
 
-/** Cancels the instance; it is compensated first, unless the caller declines. @throws Refusal as `suspendInstance` */
+/** Cancels the instance. It is compensated first, unless the caller opts out. @throws Refusal as `suspendInstance` */
 export async function cancelInstance(
   context: Context,
   id: string,
@@ -221,7 +221,7 @@ async function goOn(context: Context, running: Running, inputAt: InputAt): Promi
   return shown(context, await recordSkippedInputs(context, row, now));
 }
 
-/** The locked instance, and the agent that it acts as, which is locked first. */
+/** The locked instance, and the agent that it acts as, which is locked before it. */
 async function lockRunning(context: Context, id: string): Promise<Running> {
   const seen = await getInstanceRow(context, id);
   const identities = await Identities.lock(context, [seen.identity_agent]);

@@ -20,7 +20,10 @@ import { until } from '../../testing/wait-until.ts';
 
 const { baton, worker, agent, get, act, complete } = await startProcesses();
 
-/** An instance that counts observations of a kind, and waits for a task. The events of its task have been processed. */
+/**
+ * An instance that counts observations of a kind and waits for a task. The events of its task have already been
+ * processed.
+ */
 async function startCounting() {
   const kind = `k-${newId()}`;
   const count = { n: 'data.n + 1', last: 'event.payload.data.i' };
@@ -128,7 +131,7 @@ test('a suspended instance skips inputs beyond a thousand, and records it; the e
   const resumed = await act(id, 'resume', {});
   assertTookLess(startedMs, 3000);
   assert.deepEqual([resumed.data.n, resumed.kept], [0, { inputs: 1001, passedOver: 0 }]);
-  // Processing a thousand takes seconds, so only the two that the test did not send remain.
+  // Processing a thousand inputs takes seconds, so all are deleted except the two that the test itself sent.
   await baton.pool.run(sql`delete from process_inputs where instance_id = ${id} and source_ref in (
     select 'event:' || md5('e' || n)::uuid from generate_series(2, 1000) n)`);
   await baton.pool.run(sql`update process_instances set kept_inputs = 2 where id = ${id}`);

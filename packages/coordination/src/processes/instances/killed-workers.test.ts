@@ -16,7 +16,7 @@ import {
 import { startProcess } from '../../testing/programs/service-processes.ts';
 import { until } from '../../testing/wait-until.ts';
 
-// Tests workers in separate processes, killed with SIGKILL at random moments while instances continue.
+// Tests workers in separate processes, killed with SIGKILL at random moments while instances are running.
 
 const instances = 6;
 const kills = byDepth(1, 2);

@@ -43,7 +43,7 @@ test('a process that its own observations start is stopped, and continues when a
   await observe(baton.admin, kind, {});
   await worker.run();
   const { ids, statuses, fault } = await instancesOf(process);
-  // One that the person started, the ten that followed, and the one that was stopped.
+  // The instance that the person started, the ten that followed, and the one that was stopped.
   assert.deepEqual([statuses, fault], [stopped(1 + linksMax), 'process_loop']);
   const last = ids.at(-1);
   assert.deepEqual([(await get(last)).kept.inputs, (await get(last)).openElements], [1, []]);

@@ -13,8 +13,8 @@ import {
 } from '../../testing/processes/process-instances.ts';
 import { observe } from '../../testing/rules/rules.ts';
 
-// Tests many definitions that wait for the same event: each gets it, and the transaction that evaluates them stays
-// short, since the readers of every tenant's journal wait for it.
+// Tests many definitions that wait for the same event: each one gets it, and the transaction that evaluates them stays
+// short, because readers of every tenant's journal wait for it.
 
 const { baton, worker, agent } = await startProcesses();
 
@@ -47,7 +47,8 @@ test('more than a thousand older triggers for an event do not prevent a definiti
 
 test('slow conditions are evaluated in several turns, and each definition starts once', async () => {
   const [kind, events, definitions] = [`seen-${newId()}`, 2, byDepth(100, 300)];
-  // About 5,000 steps of the 10,000 that one expression may cost: 300 of them take longer than one turn.
+  // About 5,000 steps of the 10,000 that one expression may cost: evaluating 300 such expressions takes longer than one
+  // turn.
   const list = `[${Array.from({ length: 20 }, (_, n) => n).join(',')}]`;
   const all = `${list}.all(x, ${list}.all(y, x + y >= 0))`;
   for (let n = 0; n < definitions; n += 1)

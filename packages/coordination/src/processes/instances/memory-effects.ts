@@ -12,7 +12,7 @@ import { fail } from '../errors.ts';
 import type { InstanceRow } from './instance.ts';
 import { deleteRecall, findArtifactsOfInstance, insertRecall } from './instances.sql.ts';
 
-/** Memory queries and observations of steps (docs/reference/processes.md#steps). */
+/** Memory queries and observations made by steps (docs/reference/processes.md#steps). */
 
 type Of<Kind extends Effect['kind']> = Extract<Effect, { kind: Kind }>;
 type Assertions = { readonly [member: string]: unknown }[];
@@ -31,7 +31,7 @@ export async function openRecall(
   requirePermission(context, 'events.read');
   const { db, tenantId } = context;
   const namespaces = await visibleNamespaces(context, await rootOf(context, row.workspace_id));
-  // A query without a namespace would search everything.
+  // A query without a namespace would search all of memory.
   if (namespaces.length === 0) refuseMemory(context);
   const { id: instance_id } = row;
   await db.run(

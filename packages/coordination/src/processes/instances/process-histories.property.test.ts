@@ -96,9 +96,7 @@ async function begin(random: Spec, world: World): Promise<Played> {
   return { id, key, spec, accepted: {}, isOver: false };
 }
 
-/**
- * Several people act on random instances at the same time, also while the agent cannot act or a voter has left.
- */
+/** Several people act on random instances at the same time, even while the agent cannot act or a voter has left. */
 async function play(
   players: Players,
   batch: readonly Played[],
@@ -143,7 +141,7 @@ async function goOn(worker: Worker): Promise<void> {
   await worker.timers();
 }
 
-/** Pseudo-random numbers from 0 to below 1, determined by the seed. */
+/** Pseudo-random numbers from 0 to just below 1, determined by the seed. */
 function numbersFrom(first: number): () => number {
   let state = first >>> 0;
   return () => {

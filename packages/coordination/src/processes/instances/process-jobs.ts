@@ -54,13 +54,13 @@ import { takeProcessTurn } from './process-turn.ts';
 import { migrateInstance, type Running, takeFromSource, takeOrStore } from './take-input.ts';
 
 const batchMax = 100;
-/** Timers that fire at the same time, each on its own connection. */
+/** The number of timers that fire at the same time, each on its own connection. */
 const timersAtOnce = 4;
-/** With only the worker's usual pause, timers were 2.3 s late. */
+/** With the worker's usual pause, timers were 2.3 s late. */
 const timersPauseMs = 500;
 /**
- * Maximum number of inputs that an instance processes in one transaction, and its maximum duration: readers of the
- * journal wait for its end.
+ * Maximum number of inputs that an instance processes in one transaction, and maximum duration of that transaction,
+ * because readers of the journal wait for its end.
  */
 const sliceMax = 20;
 const sliceMsMax = 200;
@@ -108,7 +108,8 @@ export function fireProcessTimers({ pool, command, log }: Tools): Job {
 }
 
 /**
- * Fires the next due timer of an instance: each due row fires one, and their purposes decide which is first.
+ * Fires the next due timer of an instance. Each due row fires one timer; if several are due, their purposes decide
+ * which one fires first.
  * @returns 1, or 0 if another process has locked the instance
  */
 async function fireNextTimer(context: Context, { instance_id: id }: DueTimerRow): Promise<number> {
@@ -177,7 +178,7 @@ async function takeKept(context: Context, running: Running, at: string): Promise
   for (const kept of await db.rows(findKept(tenantId, row.id, sliceMax))) {
     if (row.status !== 'running' || performance.now() > untilMs) return row;
     const { source_ref: sourceRef, held } = kept;
-    // A person who resumes an instance that was stopped as a loop accepts it, so the chain starts again.
+    // If an instance was stopped as a loop, a person who resumes it accepts the loop, so the chain starts again.
     const links = kept.links > linksMax ? 0 : kept.links;
     if ((row.state.links ?? 0) > linksMax) row = { ...row, state: { ...row.state, links } };
     await db.run(updateToTaken(tenantId, row.id, sourceRef, links));
@@ -246,7 +247,9 @@ export async function closeLeftOpen(context: Context, running: Running, at: stri
   return (await db.row(updateDueTime(tenantId, row.id, care, row.attend_at))) as InstanceRow;
 }
 
-/** @returns the reason for a refusal; undefined if the object was closed now or earlier */
+/**
+ * @returns the reason for a refusal; undefined if the object was closed now or already
+ */
 async function refusalOf(
   context: Context,
   { agent, row }: Running,
@@ -267,12 +270,12 @@ async function refusalOf(
 
 /** The number of concurrent memory queries: each may take seconds. */
 const recallsMax = 20;
-/** Maximum time between the response of the memory service and its commit, on a busy machine. */
+/** Maximum time between the response of the memory service and the commit of the result, on a busy machine. */
 const settleSecondsMax = 30;
 const waitSecondsMax = 30;
 
 /**
- * Sends the memory queries of steps outside of any transaction, and delivers the results
+ * Sends the memory queries of steps outside any transaction, and delivers the results
  * (docs/reference/processes.md#language).
  */
 export function sendProcessRecalls(tools: Tools & Pick<Context, 'memory'>): Job {
@@ -338,8 +341,8 @@ async function takeAnswer(
 const migratedMax = 50;
 
 /**
- * Migrates instances to later versions, some per transaction and at most 200 ms long; any number of workers may run it
- * (docs/reference/processes.md#language).
+ * Migrates instances to later versions, several per transaction, each of which lasts at most 200 ms; any number of
+ * workers may run it (docs/reference/processes.md#language).
  */
 export function migrateInstances({ pool, command, log }: Tools): Job {
   const name = 'process-migrations';
@@ -362,7 +365,7 @@ async function migrateSome(context: Context, id: string): Promise<number> {
   const identities = await Identities.lock(context, [target.agentKey]);
   const rows = await db.rows(lockFreeOfVersion(tenantId, migration, migratedMax));
   if (rows.length === 0) {
-    // Instances that other processes hold are tried again later.
+    // Instances that other processes have locked are retried later.
     if ((await db.row(hasOfVersion(tenantId, migration)))?.has === true) return 0;
     await recordNoneFound(context, id);
     return 1;

@@ -40,10 +40,10 @@ import {
   triggeredBy,
 } from './triggered.ts';
 
-/** Maximum number of inputs and maximum duration of a turn: readers of the journal wait for its transaction. */
+/** Maximum number of inputs and maximum duration of a turn, because readers of the journal wait for its transaction. */
 const inputsMax = 100;
 const turnMsMax = 500;
-/** How long the triggers of definitions are evaluated, before the transaction. */
+/** How long the triggers of definitions are evaluated before the transaction. */
 const judgingMsMax = 200;
 const waitingMax = 100;
 
@@ -51,7 +51,7 @@ const waitingMax = 100;
  * One turn of a tenant: its processes receive the next events, and its cursor moves past them, in one transaction
  * (docs/reference/processes.md#triggers). Triggers are evaluated first, for a bounded time; then the acting agents, the
  * turn and each instance are locked, in this order.
- * @returns whether more events may be due; false also if another process has locked the tenant's turn
+ * @returns whether more events may be due; also false if another process has locked the tenant's turn
  */
 export async function takeProcessTurn(context: Context): Promise<boolean> {
   const before = await findPlace(context, processConsumer);
@@ -89,7 +89,7 @@ async function judgeEvents(
   return judged;
 }
 
-/** The instances that wait for an event without a trigger, and have not processed it. */
+/** The instances that wait for an event without using a trigger, and have not processed it. */
 async function waitingFor(
   { db, tenantId }: Context,
   event: EventRow,
@@ -102,7 +102,8 @@ async function waitingFor(
 }
 
 /**
- * The events that a definition or an instance waits for. Most events match none, so a whole batch costs two statements.
+ * The events that a definition or an instance waits for. Most events match nothing, so a whole batch costs two
+ * statements.
  */
 async function wantedOf(context: Context, rows: readonly EventRow[]): Promise<EventRow[]> {
   const { db, tenantId } = context;
@@ -116,7 +117,7 @@ function keysOf(event: EventRow): string[] {
   return [...ownKeysOf(event), triggerKeyOf(event)];
 }
 
-/** Matches by the event's object, and by the instance that caused it. */
+/** The keys that match the event's object, and the instance that caused the event. */
 function ownKeysOf(event: EventRow): string[] {
   const keys = [`entity:${event.entity_id}`];
   const source = sourceOfEvent(event.correlation_id);
@@ -157,7 +158,7 @@ class ProcessTurn {
   async run({ rows, end, hasMore }: EventPage): Promise<boolean> {
     let reached = positionOf(this.#turn);
     for (const row of rows) {
-      // Events that match nothing take time, too.
+      // Even events that match nothing take time.
       const isLate = performance.now() > this.#endsAtMs && isBehind(reached, this.#turn);
       if (!isLate && (await this.#deliver(row))) {
         reached = positionOf(row);
@@ -227,7 +228,7 @@ class ProcessTurn {
     }
     const row = await db.row(lockInstance(tenantId, instanceId));
     if (row === undefined || (row.status !== 'running' && row.status !== 'suspended')) return;
-    // The instance may have migrated since the trigger was evaluated, and now act as another agent.
+    // Since the trigger was evaluated, the instance may have migrated and may now act as another agent.
     const use = await useDefinition(context, definitionKey, row.definition_version);
     const agent = await agentOf(context, this.#identities, row);
     const running = { row, definition: use.definition, tools: await toolsFor(context, use), agent };
@@ -238,7 +239,7 @@ class ProcessTurn {
   }
 }
 
-/** The event, with the data of the object that it is about. */
+/** The event, with the data of the object that it concerns. */
 async function inputOf(context: Context, row: EventRow, correlations: number[]): Promise<Input> {
   const event = rootOf(row);
   const head = { kind: 'event', at: event.time, event, correlations } as const;

@@ -8,7 +8,7 @@ import {
   startProcesses,
 } from '../../testing/processes/process-instances.ts';
 
-// Tests a vote whose next approval is refused, because the agent of the process has lost the permission.
+// Tests a vote in which the next approval is refused because the agent of the process has lost the permission.
 
 const { baton, worker, agent, get, start, told, act } = await startProcesses();
 

@@ -14,7 +14,8 @@ import {
 } from '../../testing/processes/process-instances.ts';
 import { observe } from '../../testing/rules/rules.ts';
 
-// Tests that processes of people with limited visibility receive no inputs about objects that these people can't see.
+// Tests that processes whose authors have limited visibility receive no inputs about objects that those authors can't
+// see.
 
 let baton: TestCoordination;
 let worker: ReturnType<typeof makeProcessWorker>;

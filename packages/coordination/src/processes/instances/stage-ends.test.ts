@@ -21,7 +21,7 @@ const { baton, worker, agent, get, act, publish, start, complete, told } = await
 
 const typesOf = async (id: string) =>
   (await eventsOf(baton, id)).map(({ type }) => type.replace('process.', ''));
-/** The stages with their state, and the events of stages and of the end of the instance, in order. */
+/** The stages' states, and the events for stages and for the end of the instance, in order. */
 async function endOf(id: string) {
   const events = (await eventsOf(baton, id)).flatMap(({ type, payload }) => {
     const name = type.replace('process.', '');
@@ -31,7 +31,7 @@ async function endOf(id: string) {
   const { stages } = await get(id);
   return { states: stages.map(({ state }: { state: string }) => state), told: events };
 }
-/** With a condition, so that the following steps are reachable. */
+/** The step has a condition, so that the steps after it are reachable. */
 const end = () => ({ id: 'end', when: 'instance.version == 1', complete: { outcome: 'done' } });
 const raise = { id: 'no', raise: { type: 'broken' } };
 const oneStage = (last: string) => ['stage_entered main', 'stage_exited main', last];
@@ -75,7 +75,7 @@ test('a stage whose last step is done is completed, even if the instance ends be
     id: 'both',
     fork: { mode, branches: lists.map((steps, n) => ({ id: `branch-${n}`, do: steps })) },
   });
-  // The list with `complete` continues first, when that of the other branch or stage has ended.
+  // When the list of the other branch or stage has ended, the list with `complete` continues first.
   const ends: [object[], string][] = [
     [[fork('all', [listen('a'), end()], [listen('b')])], 'completed'],
     [[fork('compete', [listen('a'), end()], [humanStep('b')])], 'completed'],

@@ -17,7 +17,7 @@ export interface Start {
   readonly definitionKey: string;
   readonly version: number;
   readonly instanceKey: string;
-  /** Undefined: the workspace of the definition. */
+  /** Undefined for the workspace of the definition. */
   readonly workspaceId?: string | null | undefined;
   readonly data: JsonObject;
   readonly agent: Caller | undefined;
@@ -27,8 +27,8 @@ export interface Start {
 }
 
 /**
- * @param waitMs the maximum wait for another transaction that starts the key, until the store refuses it
- * @returns undefined if an instance with the key is running, or this event has started it before
+ * @param waitMs the maximum wait for another transaction that is starting an instance with the key
+ * @returns undefined if an instance with the key is running, or this event has already started it
  */
 export async function startInstance(
   context: Context,
@@ -65,12 +65,12 @@ export async function startInstance(
   return takeOrStore(context, running, input, sourceRef);
 }
 
-/** An event starts at most one instance of a definition, even if that instance has ended. */
+/** An event starts at most one instance of a definition, even if that instance has already ended. */
 export function startedInstanceId(definitionKey: string, event: EventRoot): string {
   return activityId(event.id, definitionKey, 1, 'instance');
 }
 
-/** @returns undefined also if the events of an instance that was stopped as a loop would start the next one */
+/** @returns undefined, also if the chain of triggers that led to the event is too long, so that the loop ends */
 export async function startByEvent(
   context: Context,
   start: Pick<Start, 'definitionKey' | 'version' | 'instanceKey' | 'agent'> & {

@@ -47,7 +47,7 @@ const followUpsMax = 20;
 const keptMax = 1000;
 /** A higher maximum for inputs that an open step waits for: without them the instance would wait forever. */
 const answersMax = 2000;
-/** The maximum number of an instance's unclosed objects; the journal also records those beyond it. */
+/** The maximum number of an instance's unclosed objects; any beyond that are recorded only in the journal. */
 const leftOpenMax = 200;
 
 /** A locked instance, with its definition and dependencies. */
@@ -94,13 +94,13 @@ export async function takeFromSource(
   if (isNew === undefined) return undefined;
   if (isLoop && row.status === 'running')
     return storeInputFirst(context, running, input, sourceRef, loopFault);
-  // The worker delivers the inputs that are pending before this one.
+  // Any inputs that are pending before this one are delivered by the worker.
   if (resumes)
     return recordSkippedInputs(context, await takeOrStore(context, running, input, sourceRef), input.at);
   return takeOrStore(context, running, input, sourceRef);
 }
 
-/** Whether an event activates a handler of the definition, in addition to the steps that wait for it. */
+/** Whether an event activates a handler of the definition, in addition to any steps that wait for the event. */
 function acts(input: Input, definition: Definition, state: ProcessState): boolean {
   if (input.kind !== 'event') return false;
   if ((input.correlations ?? []).some((n) => definition.handlers[n]?.list !== undefined)) return true;
@@ -125,7 +125,10 @@ async function keepInput(
   return undefined;
 }
 
-/** Includes the version that selected it, because the instance may have migrated before it is processed. */
+/**
+ * Includes the version for which the input was selected, because the instance may migrate before the input is
+ * processed.
+ */
 const keptOf = (input: Input, { version }: Definition): Input =>
   input.kind === 'event' ? { ...input, version } : input;
 
@@ -138,7 +141,10 @@ function isAnswer(input: Input, waits: readonly string[]): boolean {
   return waits.includes(`entity:${event.entityId}`) || waits.includes(`ended:${event.entityId}`);
 }
 
-/** At most two lines per suspension: at the first skipped input, and at the end with their number. */
+/**
+ * At most two lines per suspension: one at the first skipped input, and one at the end with the number of skipped
+ * inputs.
+ */
 async function notePassed(
   context: Context,
   row: InstanceRow,
@@ -230,13 +236,15 @@ export async function migrateInstance(
   const { element, code, message } = taken;
   const where = element === null ? '' : ` at ${element}`;
   const reason = `version ${toVersion}${where}: ${code}: ${message}`.slice(0, 1000).toWellFormed();
-  // None of its elements caused the fault, so none can be skipped.
+  // No element caused the fault, so no element can be skipped.
   const fault = { element: null, code: migrationFailed, reason };
   await take(context, { row, ...before, agent }, { kind: 'park', at, ...fault });
   return (await db.row(updateToStaying(tenantId, row.id, toVersion))) as InstanceRow;
 }
 
-/** @throws errors that the instance didn't cause */
+/**
+ * @throws errors that the instance didn't cause
+ */
 function faultOf({ log, tenantId }: Context, { id }: InstanceRow, error: unknown): ProcessFault {
   if (error instanceof ProcessFault) return error;
   if (isUnavailable(error)) throw error;
@@ -279,7 +287,7 @@ interface Done {
   readonly leftOpen: LeftOpen[];
 }
 
-/** An instance's events contain their cause, and share the correlation id of the instance. */
+/** An instance's events name their cause, and share the correlation id of the instance. */
 async function causeOf(context: Context, { row }: Running, input: Input): Promise<Context> {
   const causationId = (input.kind === 'event' || input.kind === 'start') && input.event?.id;
   return {
@@ -314,7 +322,7 @@ async function doAct(
   }
   const { effect, opened } = act;
   const refused = (code: string, details: JsonObject): Input[] => {
-    // The worker retries effects that close; only those that open something are given up.
+    // The worker retries effects that close objects; effects that open objects are given up.
     const { element } = effect;
     if (element === null || isClosing(effect) || effect.kind === 'escalate') {
       entries.push(refusalEntry(effect, code, state.clock));
@@ -343,7 +351,7 @@ async function doAct(
 }
 
 function tell(context: Context, row: InstanceRow, { type, payload }: ProcessEvent): void {
-  // Tests compare the payload with its own schema; the payload types have only their head in common.
+  // The payload types have only their head in common, so tests validate each payload against its own schema.
   const event: EventDeclaration = processEvents[type as ProcessEventType];
   const head = {
     instanceId: row.id,

@@ -15,7 +15,7 @@ const startsAtOnce = 8;
 const { baton, worker, publish } = await startProcesses();
 const job = fireProcessTimers(worker.tools);
 
-/** The total time by which the machine delayed a trivial request beyond the usual. */
+/** Measures by how much longer than usual trivial requests take on this machine, in total. */
 function watchMachine() {
   let [isOver, stalledMs] = [false, 0];
   const watching = (async () => {

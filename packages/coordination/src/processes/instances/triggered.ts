@@ -56,7 +56,7 @@ export interface JudgedEvent {
 /**
  * Evaluates the triggers that an event may concern, after those that an earlier turn evaluated. Events that the author
  * of a version doesn't see match none of its triggers.
- * @param endsAtMs the end of the evaluation, in `performance.now()` time; at least one version is evaluated
+ * @param endsAtMs the end of the evaluation, as measured by `performance.now()`; at least one version is evaluated
  */
 export async function evaluateTriggers(
   context: Context,
@@ -96,7 +96,10 @@ async function fittingOf(
   return fitting;
 }
 
-/** The instances that matching triggers find or start, and that have not processed the event, without duplicates. */
+/**
+ * The instances that matching triggers find or start, without duplicates and without those that have processed the
+ * event.
+ */
 export async function triggeredBy(
   context: Context,
   event: EventRow,
@@ -119,7 +122,7 @@ async function addTriggered(
   const open = await db.row(findOpenOfKey(tenantId, definitionKey, instanceKey));
   if (open === undefined) {
     if (kind !== 'start') return;
-    // The event has started its instance earlier, and the instance has ended.
+    // The event has already started its instance, which has since ended.
     const startedId = startedInstanceId(definitionKey, rootOf(event));
     if ((await db.row(findInstance(tenantId, startedId))) !== undefined) return;
     const { identity_agent: agent } = (await useDefinition(context, definitionKey, version)).row;
@@ -139,8 +142,9 @@ async function addTriggered(
 }
 
 /**
- * The correlations of an instance found by one of its definition's versions. If that is another version, the instance
- * may have migrated since: its own correlations are evaluated again, and are none if the event doesn't concern it.
+ * The correlations of an instance that was found by a trigger of one version of its definition. If the instance has
+ * another version, it may have migrated since: the correlations of its own version are evaluated, and there are none if
+ * the event doesn't concern it.
  */
 async function correlationsOf(
   context: Context,
@@ -169,7 +173,10 @@ export function concernOf(row: WaitingRow, instanceKey = ''): Concern {
   };
 }
 
-/** The key that a trigger yields; undefined if its condition doesn't hold, or either can't be evaluated. */
+/**
+ * The key that a trigger yields; undefined if its condition doesn't hold, or if the condition or the key can't be
+ * evaluated.
+ */
 async function keyOf(
   context: Context,
   use: DefinitionInUse,
@@ -180,7 +187,7 @@ async function keyOf(
   const { evaluate } = await toolsFor(context, use);
   const roots = { event: event as unknown as Json };
   try {
-    // The condition of a correlation also reads the instance's data: it is evaluated there.
+    // The condition of a correlation also reads the instance's data, so it is evaluated with the instance.
     if (isStart && on.where !== undefined && evaluate(on.where, roots) !== true) return undefined;
     const value = evaluate(key, roots);
     const text = typeof value === 'number' ? String(value) : value;

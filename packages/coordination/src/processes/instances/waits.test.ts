@@ -13,7 +13,8 @@ import {
   lockFreeOfVersion,
 } from './instances.sql.ts';
 
-// Tests twenty thousand waiting instances: neither the search for due timers nor an event reads unrelated ones.
+// Tests twenty thousand waiting instances: neither the search for due timers nor the handling of an event reads
+// unrelated instances.
 
 const instances = 20_000;
 const due = 5;
@@ -23,7 +24,7 @@ let baton: TestCoordination;
 before(async () => {
   baton = await startCoordination();
   await baton.pool.transaction(async (tx) => {
-    // Without foreign keys: checking them takes most of the time.
+    // Without foreign keys, because checking them would take most of the time.
     await tx.run(sql`set local session_replication_role = replica`);
     await tx.run(sql`
       insert into process_instances (id, tenant_id, definition_key, definition_version, instance_key, identity_agent, status, state, started_at)
@@ -50,7 +51,7 @@ interface PlanNode {
   Plans?: PlanNode[];
 }
 
-/** The number of rows that a statement read in all its plan nodes. */
+/** The total number of rows that the plan nodes of a statement read. */
 async function rowsReadBy({ text, values }: Statement<unknown>): Promise<number> {
   const explain = `explain (analyze, format json) ${text}`;
   const [plan] = await baton.pool.rows<{ 'QUERY PLAN': { Plan: PlanNode }[] }>({ text: explain, values });

@@ -11,7 +11,10 @@ export interface TriggerRow {
   wait_key: string;
 }
 
-/** @param from versions whose instances migrate to this one: it also finds events that they have not processed yet */
+/**
+ * @param from versions whose instances migrate to this one, so that it also receives events that they have not
+ * processed yet
+ */
 export function insertTriggers(
   tenantId: string,
   key: string,
@@ -30,20 +33,20 @@ export function insertTriggers(
     on conflict do nothing`;
 }
 
-/** Older versions and retired keys start nothing; running instances still receive their events. */
+/** Older versions and retired keys start no instances; running instances still receive their events. */
 export function deleteStarts(tenantId: string, key: string) {
   return sql`
     delete from process_triggers where tenant_id = ${tenantId} and definition_key = ${key} and kind = 'start'`;
 }
 
-/** Those of these keys that any definition waits for. */
+/** Returns those of the given keys that any definition waits for. */
 export function findTriggeringKeys(tenantId: string, keys: readonly string[]) {
   return sql<{ wait_key: string }>`
     select key as wait_key from unnest(${keys}::text[]) as key
     where exists (select from process_triggers t where t.tenant_id = ${tenantId} and t.wait_key = key)`;
 }
 
-/** One version of a definition, in the order in which an event is matched against them. */
+/** One version of a definition; events are matched against versions in this order. */
 export interface TriggerPlace {
   readonly definition_key: string;
   readonly definition_version: number;
@@ -51,7 +54,7 @@ export interface TriggerPlace {
 
 /**
  * The triggers that an event at this position may match, after a given trigger, at most `rowsMax`, in a fixed order.
- * Versions without an open instance correlate nothing.
+ * Versions without an open instance have no correlations.
  */
 export function findTriggers(
   tenantId: string,
@@ -71,7 +74,7 @@ export function findTriggers(
     order by definition_key, definition_version, kind, number limit ${rowsMax}`;
 }
 
-/** The version of a definition that an event of this key starts. */
+/** The trigger with which an event starts an instance of a definition. */
 export function findStart(tenantId: string, definitionKey: string, waitKey: string, position: number) {
   return sql<TriggerRow>`
     select tenant_id, definition_key, definition_version, kind, number, wait_key from process_triggers

@@ -32,8 +32,8 @@ const triggersMax = 200;
 const firstPlace: TriggerPlace = { definition_key: '', definition_version: 0 };
 
 /**
- * Stores the triggers of a version that is published: from now on it starts instances, and no earlier version does.
- * Call it in the transaction that publishes.
+ * Stores the triggers of a version that is being published: from then on it starts instances, and earlier versions no
+ * longer do. Call it in the transaction that publishes.
  * @param from versions whose instances migrate to it: for them it also receives earlier events
  */
 export async function storeTriggers(
@@ -46,7 +46,7 @@ export async function storeTriggers(
   await db.run(deleteStarts(tenantId, key));
   const triggers = [
     { kind: 'start', number: 0, wait_key: waitKeyOf(spec.start.on) },
-    // Triggers without a key are for instances that wait for their own events.
+    // Handlers without a key are for instances that wait for their own events.
     ...handlersOf(spec).flatMap(({ on, key: instanceKey }, number) =>
       instanceKey === undefined ? [] : [{ kind: 'correlate', number, wait_key: waitKeyOf(on) }],
     ),
@@ -54,24 +54,24 @@ export async function storeTriggers(
   await db.run(insertTriggers(tenantId, key, version, triggers, from));
 }
 
-/** A retired definition starts nothing; its instances continue. */
+/** A retired definition starts no instances; its existing instances continue. */
 export async function removeTriggers({ db, tenantId }: Context, key: string): Promise<void> {
   await db.run(deleteStarts(tenantId, key));
 }
 
-/** The keys that find triggers for an event, besides its object. */
+/** The key that finds triggers for an event, in addition to the keys of the event's object. */
 export function triggerKeyOf({ type, payload }: Pick<EventRow, 'type' | 'payload'>): string {
   return type === 'observation.recorded' ? `observation:${payload['kind']}` : `event:${type}`;
 }
 
-/** The triggers of one version that an event may match, with the trigger that starts an instance of its key. */
+/** The triggers of one version that an event may match, including the one that starts an instance. */
 export interface TriggerGroup extends TriggerPlace {
   readonly triggers: readonly TriggerRow[];
 }
 
 /**
  * The versions whose triggers an event may match, page by page, in a fixed order.
- * @param after the version after which to continue; undefined: from the first
+ * @param after the version after which to continue; undefined to start from the first
  */
 export async function* findTriggered(
   { db, tenantId }: Context,
@@ -84,7 +84,7 @@ export async function* findTriggered(
     const rows = await db.rows(findTriggers(tenantId, key, event.position, place, triggersMax));
     const groups = groupsOf(rows);
     const isLastPage = rows.length < triggersMax;
-    // The last version of a full page may have more triggers on the next.
+    // The triggers of the last version on a full page may continue on the next page.
     for (const group of isLastPage ? groups : groups.slice(0, -1)) {
       place = group;
       const hasStart = group.triggers.some(({ kind }) => kind === 'start');
@@ -116,7 +116,7 @@ export function findTriggeredPlace(
   return db.row(findTriggerPlace(tenantId, id));
 }
 
-/** Makes the next turn of the tenant continue after this version; undefined: all versions have been evaluated. */
+/** Makes the next turn of the tenant continue after this version; undefined if all versions have been evaluated. */
 export function storeTriggeredPlace(
   { db, tenantId }: Context,
   { id }: EventRow,
@@ -125,7 +125,7 @@ export function storeTriggeredPlace(
   return db.run(place === undefined ? deleteTriggerPlace(tenantId) : upsertTriggerPlace(tenantId, id, place));
 }
 
-/** Those of these event keys that any of the tenant's definitions waits for. */
+/** Returns those of the given event keys that any of the tenant's definitions waits for. */
 export async function listTriggeringKeys(
   { db, tenantId }: Context,
   keys: readonly string[],

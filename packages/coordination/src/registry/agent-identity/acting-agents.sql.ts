@@ -17,7 +17,9 @@ export function findActingAgent(tenantId: string, agentKey: string) {
     where a.tenant_id = ${tenantId} and a.key = ${agentKey} and a.status = 'active' and b.status = 'active'`;
 }
 
-/** @param viewerId a viewer restricted to its own workspaces; null sees everything */
+/**
+ * @param viewerId a viewer who is restricted to their own workspaces; null sees everything
+ */
 export function findActiveAgents(tenantId: string, viewerId: string | null, keys: readonly string[]) {
   return sql<{ key: string }>`
     select key from agents

@@ -53,7 +53,7 @@ async function standing(context: Context, snapshot: CredentialSnapshot): Promise
   return caller && { snapshot, caller };
 }
 
-/** Those of these keys whose agents are visible to the caller and not retired. */
+/** Those of the given keys whose agents are visible to the caller and not retired. */
 export async function findKnownAgents(
   context: Context,
   keys: readonly string[],

@@ -32,8 +32,8 @@ export const AgentIdentityReplacement = AgentIdentity.extend({ reason: z.string(
 export type AgentIdentityReplacement = z.output<typeof AgentIdentityReplacement>;
 
 /**
- * Links an identity to an agent and turns it into a principal with the rights of its spec. Linking the same identity
- * again readmits a revoked one; `replaceAgentIdentity` changes the identity.
+ * Links an identity to an agent and turns it into a principal with the rights of its spec. Linking a revoked identity
+ * again readmits it; `replaceAgentIdentity` changes the identity.
  * @throws Refusal `iam_issuer_untrusted`, `not_found`, `agent_retired`, `permission_escalation`,
  * `visibility_escalation`, 422 `principal_not_active`, `agent_identity_conflict`
  */
@@ -57,7 +57,10 @@ async function lockLiveAgent(context: Context, key: string): Promise<AgentRow> {
   return agent;
 }
 
-/** Agents may see the whole tenant. See docs/reference/README.md#visibility. @throws Refusal `visibility_escalation` */
+/**
+ * Agents may see the whole tenant, so the caller must see it too. See docs/reference/README.md#visibility. @throws
+ * Refusal `visibility_escalation`
+ */
 async function refuseNarrowSight(context: Context): Promise<void> {
   if ((await viewerOf(context)) !== null) fail('visibility_escalation');
 }
@@ -121,7 +124,7 @@ async function isBoundBy(context: Context, bindingId: string, identity: Identity
 }
 
 /**
- * Replaces the identity of a service agent: the previous identity is refused from then on, the principal stays. Setting
+ * Replaces the identity of a service agent: from then on the previous identity is refused; the principal stays. Setting
  * the current identity again changes nothing, unless it was revoked.
  * @throws Refusal `not_found`, `agent_retired`, `agent_identity_conflict`, `agent_identity_not_linked`, 422
  * `principal_not_active`, `iam_issuer_untrusted`, `permission_escalation`, `visibility_escalation`

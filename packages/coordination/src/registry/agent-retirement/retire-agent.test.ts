@@ -177,7 +177,7 @@ test('a run of an agent references a revision of that agent, regardless of how i
     await refused(begin(), 422, 'agent_revision_required');
     await refused(begin(other.revision.id), 422, 'agent_revision_mismatch');
     await refused(begin(newId()), 422, 'agent_revision_mismatch');
-    // Refused before the task is read.
+    // The revision is refused before the task is read.
     await refused(begin(newId(), { claimId: newId() }), 422, 'agent_revision_mismatch');
     await refused(
       actor.post(

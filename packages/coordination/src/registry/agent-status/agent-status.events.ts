@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/http/service';
 import { AgentReason, AgentStatus } from './agent-status.ts';
 
-/** Emitted when the phase, reason, node or revision has changed, not for each report. */
+/** Emitted when the phase, reason, node or revision has changed, not for every report. */
 export const agentStatusChanged = defineEvent(
   'agent.status_changed',
   'agent',

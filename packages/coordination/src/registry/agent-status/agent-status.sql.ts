@@ -19,7 +19,7 @@ export interface NewReport extends Pick<AgentStatusReport, 'phase' | 'instances'
 
 const jsonOf = (document: object | null) => (document === null ? null : JSON.stringify(document));
 
-/** Writes the first report; returns no row if one exists, including that of a concurrent request. */
+/** Writes the first report; returns no row if one already exists, even from a concurrent request. */
 export function insertReport(report: NewReport) {
   return sql<AgentStatusRow>`
     insert into agent_statuses (agent_id, tenant_id, phase, reason, observed_revision, node, instances, observed_at,

@@ -21,7 +21,7 @@ import {
 
 /**
  * Records the status of an agent. The report with the later observation wins, regardless of the order of arrival.
- * Reports about a retired agent are accepted too, since they show when it stopped.
+ * Reports about a retired agent are also accepted, since they show when it stopped.
  * @throws Refusal `not_found`, `stale_status_report`
  */
 export async function reportAgentStatus(
@@ -54,7 +54,7 @@ export async function reportAgentStatus(
   return getAgentStatus(context, key);
 }
 
-/** False if only the counts of instances or the times changed. */
+/** False if only the instance counts or the times have changed. */
 function hasMoved(before: AgentStatusRow, after: AgentStatusRow): boolean {
   const told = ({ phase, reason, node, observed_revision }: AgentStatusRow) => ({
     phase,

@@ -9,7 +9,10 @@ export const specBytesMax = 262_144;
 export const replicasMax = 20;
 export const agentStates = ['running', 'stopped'] as const;
 
-/** In characters; the schema accepts any length that fits into a request, because longer texts have a separate code. */
+/**
+ * In characters; the schema accepts any length that fits into a request, because longer texts have a separate error
+ * code.
+ */
 export const textMax = { displayName: 200, description: 2000, any: 65_536 } as const;
 const requestCharactersMax = 1_048_576;
 

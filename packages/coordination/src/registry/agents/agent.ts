@@ -65,7 +65,7 @@ const AgentRecord = z.strictObject({
   package: PackageLink.nullable(),
 });
 
-/** An agent of the registry with the requested or its current revision. See docs/reference/agents.md#spec. */
+/** An agent of the registry, with the requested revision or its current one. See docs/reference/agents.md#spec. */
 export const Agent = AgentRecord.extend({ revision: AgentRevision }).meta({ id: 'Agent' });
 export type Agent = z.infer<typeof Agent>;
 
@@ -75,7 +75,7 @@ export const ListedAgent = AgentRecord.extend({ observedStatus: AgentStatus.opti
 });
 export type ListedAgent = z.infer<typeof ListedAgent>;
 
-/** An agent, as it sees itself. */
+/** An agent as it sees itself. */
 export const OwnAgent = Agent.extend({
   packageSettings: SettingsForAgent.nullable().describe('Settings of the package that installed the agent.'),
 }).meta({ id: 'OwnAgent' });

@@ -113,7 +113,7 @@ export function findRevision(tenantId: string, agentId: string, revision: number
     where r.agent_id = ${agentId} and r.revision = ${revision} and r.tenant_id = ${tenantId}`;
 }
 
-/** The newest revisions whose specs fit into this total size, but at least one. */
+/** The newest revisions whose specs fit into this total size, but at least one revision. */
 export function findRevisions(
   tenantId: string,
   agentId: string,

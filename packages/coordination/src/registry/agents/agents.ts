@@ -29,7 +29,7 @@ import {
   lockAgent,
 } from './agents.sql.ts';
 
-/** The maximum size of the specs on one page of revisions; the page ends early beyond it. */
+/** The maximum total size of the specs on one page of revisions; beyond it, the page ends early. */
 const revisionPageBytesMax = 4_194_304;
 
 /** The query of `GET /agents`. */

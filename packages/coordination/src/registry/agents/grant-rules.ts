@@ -29,7 +29,7 @@ export function requireMayGrant({ caller }: Context, spec: AgentSpec): Permissio
 }
 
 /**
- * Requires that the caller could assign the roles, capabilities and skills itself.
+ * Requires that the caller could itself assign the roles, capabilities and skills.
  * @param besides exempt items, which are checked elsewhere
  * @throws Refusal `permission_escalation` {path}
  */

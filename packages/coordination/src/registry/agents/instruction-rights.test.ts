@@ -37,7 +37,7 @@ test('no caller instructs an agent with more permissions than the caller, by its
   const { items } = await done(baton.admin.get(`/principals/${agent.principalId}/iam-bindings`));
   assert.deepEqual(items[0].permissions, [...agentPermissions].sort());
 
-  // A key of its principal still has the permissions, regardless of the revision.
+  // An API key of the agent's principal still has the permissions, regardless of the revision.
   await done(publish(spec, baton.admin), 201);
   const { id } = await done(
     baton.admin.post(`/principals/${agent.principalId}/api-keys`, {
@@ -127,7 +127,8 @@ test('without agents.secrets.manage, an agent with stored secrets gets no other 
       });
   assert.deepEqual(await done(baton.admin.get(`/agents/${key}`)), before);
 
-  // Without the secret the agent can be instructed by others, but no earlier revision restores the secret.
+  // Without the secret, others can instruct the agent, but no earlier revision that would restore the secret can be
+  // published.
   await done(publish(specOf(['tracker'], { image: 'evil.example/agents/reviewer:1' })), 201);
   await refused(publish(specOf([name])), 403, 'permission_escalation');
   const keeper = await baton.actor({

@@ -4,7 +4,7 @@ import { startCoordination, type TestCoordination } from '../../testing/coordina
 import { done, makeTask, openSession, refused } from '../../testing/leases.ts';
 import { agentSpec, linkAgent, publishAgent } from '../../testing/registry/agents.ts';
 
-// A registered agent's program needs its credential and the revision with which its runs start.
+// The program of a registered agent needs the agent's credential and the revision with which its runs start.
 
 let baton: TestCoordination;
 before(async () => {

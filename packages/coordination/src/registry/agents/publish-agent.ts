@@ -45,12 +45,12 @@ interface JudgedSpec {
   readonly checked: CheckedSpec;
 }
 
-/** The same, with its package. */
+/** A prepared spec, with its package. */
 type SourcedSpec = JudgedSpec & { readonly source: RevisionSource };
 
 /**
- * Publishes the next revision of an agent, unless the current one is equal. The binding, roles, capabilities and skills
- * of a linked agent are updated in the same transaction. See docs/reference/agents.md#publish.
+ * Publishes the next revision of an agent, unless it equals the current one. The binding, roles, capabilities and
+ * skills of a linked agent are updated in the same transaction. See docs/reference/agents.md#publish.
  * @returns the agent, and whether a revision was created
  * @throws Refusal `agent_retired`, `agent_identity_conflict`, those of `judgeSpec` and `requireMayInstruct`,
  * `not_found` for a hidden agent
@@ -112,8 +112,8 @@ function requirePublishable(agent: AgentRow, { identity }: AgentSpec): void {
 
 /**
  * A revision instructs an agent. The binding gets exactly the grants of the revision, but the agent also keeps the API
- * keys of its principal, direct assignments, and the stored secrets in the revision. Only a caller who could grant
- * these may publish the revision.
+ * keys of its principal, direct assignments, and the stored secrets that the revision lists. Only a caller who could
+ * grant these may publish the revision.
  * @param current the previous revision
  * @throws Refusal `permission_escalation` {missing} or {path}
  */
@@ -169,7 +169,9 @@ function valuesOf({ spec, references }: JudgedSpec): SpecifiedValues {
   return { kind: identity.kind, displayName, state, replicas: replicasOf(spec), workspaceId, work };
 }
 
-/** @returns undefined when another request has created the key meanwhile */
+/**
+ * @returns undefined if another request has created the key in the meantime
+ */
 async function publishFirst(context: Context, key: string, judged: SourcedSpec): Promise<Agent | undefined> {
   const { db, tenantId, caller } = context;
   const values = valuesOf(judged);

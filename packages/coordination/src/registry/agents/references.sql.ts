@@ -11,7 +11,7 @@ export function findCapabilitiesOfNames(tenantId: string, names: readonly string
     select name, id from capabilities where tenant_id = ${tenantId} and name = any (${names}::text[])`;
 }
 
-/** At most two rows, enough to detect a duplicate. */
+/** At most two rows, which is enough to detect a duplicate. */
 export function findWorkspacesOfSlug(tenantId: string, slug: string) {
   return sql<{ id: string }>`
     select id from workspaces
@@ -30,7 +30,7 @@ export function findTypesOfKeys(tenantId: string, keys: readonly string[]) {
 /**
  * A role, a capability or a skill that was assigned directly to a principal and that its agent's revision doesn't
  * grant.
- * @returns its place in a spec, such as `/identity/roles`; no row if none exists
+ * @returns its place in a spec, such as `/identity/roles`; no row if there is none
  */
 export function findFurtherAssignments(
   tenantId: string,

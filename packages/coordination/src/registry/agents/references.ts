@@ -15,7 +15,7 @@ import {
   findWorkspacesOfSlug,
 } from './references.sql.ts';
 
-/** The objects that a spec's names resolve to. */
+/** The objects that the names in a spec resolve to. */
 export interface SpecReferences {
   readonly grants: AgentGrants;
   /** The workspace of the agent, or that of its project. */

@@ -15,8 +15,8 @@ export interface CheckedSpec {
 }
 
 /**
- * Final checks of a spec's texts and documents: secrets, then its size, then whether its canonical form is unambiguous.
- * See docs/reference/agents.md#publish.
+ * Final checks of a spec's texts and documents: first secrets, then its size, then whether its canonical form is
+ * unambiguous. See docs/reference/agents.md#publish.
  * @throws Refusal `secret_material_rejected`, `payload_too_large`, `payload_too_deep`, `non_canonical_value`
  */
 export function checkSpec(spec: AgentSpec): CheckedSpec {
@@ -27,7 +27,10 @@ export function checkSpec(spec: AgentSpec): CheckedSpec {
   return { hash: canonicalHash(hashedPart(spec)), bytes: measureDocument(document).bytes };
 }
 
-/** Only keys that the client chooses are checked against secret names; the spec itself has a list called `secrets`. */
+/**
+ * Only keys that the client chooses are checked against secret names, because the spec itself has a list called
+ * `secrets`.
+ */
 function refuseSecrets({ executor, workingCopy }: AgentSpec, document: JsonObject): void {
   if (executor !== undefined) refuseSecretKeys(executor.params, 'spec.executor.params');
   if (workingCopy !== undefined) refuseSecretKeys(workingCopy, 'spec.workingCopy');
@@ -56,8 +59,8 @@ function hashedPart({ state: _state, placement, ...rest }: AgentSpec): JsonObjec
 }
 
 /**
- * The differences between two specs, by section and field: `identity.permissions`, `displayName`. Excludes what the
- * hash excludes.
+ * The differences between two specs, by section and field: `identity.permissions`, `displayName`. Fields that the hash
+ * excludes are excluded here too.
  */
 export function changedFields(before: AgentSpec, after: AgentSpec): string[] {
   const [old, young] = [hashedPart(before), hashedPart(after)];

@@ -6,7 +6,7 @@ import { documentBytesMax } from '../../service/documents.ts';
 import type { Tables } from '../../service/schema.ts';
 import { ConnectionKey, ConnectionTypeSpec } from './type-spec.ts';
 
-/** Statuses only move forward. */
+/** A status can only move forward. */
 export const typeStatuses = ['active', 'deprecated', 'disabled'] as const;
 const versionMax = 999_999_999;
 
@@ -50,7 +50,7 @@ export type ConnectionTypeRow = RowOf<
 
 export const connectionTypeOf = wireMapper<ConnectionTypeRow>()(ConnectionType, {});
 
-/** A type in a path: its key for the newest version, or `key@version`. Any other text matches nothing. */
+/** A type in a path: its key for the newest version, or `key@version`. Any other string matches nothing. */
 export interface ConnectionTypeRef {
   readonly key: string | null;
   readonly version: number | null;
@@ -111,7 +111,9 @@ export type OauthApp = z.infer<typeof OauthApp>;
 
 export type OauthAppRow = RowOf<Tables['connection_oauth_apps']>;
 
-/** @param row undefined if none is set */
+/**
+ * @param row undefined if no application is set
+ */
 export function oauthAppOf(type: string, row: OauthAppRow | undefined): OauthApp {
   return {
     type,

@@ -95,7 +95,7 @@ export interface NewApp {
   versionBefore: number;
 }
 
-/** Returns no row if a concurrent request changed it first. */
+/** Returns no row if a concurrent request changed the row first. */
 export function insertOauthApp({ tenantId, typeKey, clientId, secretName, typeVersion }: NewApp) {
   return sql<OauthAppRow>`
     insert into connection_oauth_apps (tenant_id, type_key, client_id, secret_name, type_version)
@@ -104,7 +104,7 @@ export function insertOauthApp({ tenantId, typeKey, clientId, secretName, typeVe
     returning *`;
 }
 
-/** Returns no row if a concurrent request changed it first. */
+/** Returns no row if a concurrent request changed the row first. */
 export function updateOauthApp(app: NewApp) {
   return sql<OauthAppRow>`
     update connection_oauth_apps

@@ -40,7 +40,7 @@ export async function publishType(
 ): Promise<{ type: ConnectionType; isNew: boolean }> {
   const { db, tenantId, caller, settings } = context;
   const spec = parseTypeSpec(sent, settings.CP_OUTBOUND_ALLOWED_HOSTS);
-  // A JSON Schema may contain fractions.
+  // The spec contains a JSON Schema, in which fractions are allowed.
   const specHash = canonicalHash(spec, { fractions: 'allowed' });
   const createdBy = caller.principalId;
   await lockVersions(context, 'connection_types', key);
@@ -81,7 +81,7 @@ export async function requireActiveType({ db, tenantId }: Context, key: string):
   return (await db.row(findActiveType(tenantId, key))) ?? fail('unknown_connection_type', { type: key });
 }
 
-/** A version that is not disabled. @throws Refusal `unknown_connection_type` for one that is missing or disabled */
+/** A version that is not disabled. @throws Refusal `unknown_connection_type` if it is missing or disabled */
 export async function requireUsableType(
   { db, tenantId }: Context,
   key: string,

@@ -23,15 +23,15 @@ import { secretAddressOf } from './type-spec.ts';
  * them.
  */
 const AppSecret = z.object({ clientId: z.string(), clientSecret: z.string(), proofKey: z.string() });
-/** `proofKey` derives the proofs of RFC 7636, so that they need no storage. */
+/**
+ * `proofKey` derives the proofs of RFC 7636, so that they needn't be stored.
+ */
 export type AppSecret = z.infer<typeof AppSecret>;
 
 /** The new entry in the store, and the entry that it replaces. */
 export interface PutApp {
   readonly change: SecretChange;
-  /**
-   * The version of the type that the person saw, because a version published since then must not receive the secret.
-   */
+  /** The version of the type that the person saw: a version published since then must not receive the secret. */
   readonly typeVersion: number;
   readonly before: OauthAppRow | undefined;
 }
@@ -82,10 +82,10 @@ export async function getApp(context: Context, key: string): Promise<OauthApp> {
 }
 
 /**
- * Reads the application's secret from the store; called outside of any transaction.
- * @param type the version whose token address the secret will be sent to
+ * Reads the application's secret from the store; called outside any transaction.
+ * @param type the version to whose token address the secret will be sent
  * @param secretName the secret's name at an earlier time; the current one if absent
- * @returns undefined if none is set, or it was replaced meanwhile
+ * @returns undefined if none is set, or if it has been replaced in the meantime
  * @throws Refusal `secret_address_changed`, `secret_store_unavailable`
  */
 export async function readAppSecret(

@@ -58,7 +58,7 @@ const AccountField = z
   })
   .meta({ id: 'ConnectionTypeAccount' });
 
-/** The connection to a family of systems. See docs/reference/connections.md#connection-types. */
+/** How a family of systems is connected. See docs/reference/connections.md#connection-types. */
 export const ConnectionTypeSpec = z
   .strictObject({
     displayName: title,
@@ -81,11 +81,11 @@ export type OauthOfType = NonNullable<ConnectionTypeSpec['oauth2']>;
 /** Leaves room for the fields other than the schema. */
 const specBytesMax = 2 * documentBytesMax;
 const errorsMax = 20;
-/** The callback's own parameters. */
+/** Query parameters that the callback itself uses. */
 const ownParameters = ['state', 'code', 'error', 'error_description', 'error_uri', 'iss'];
 
 /**
- * Validates the spec of a type: first its form, then secrets in its texts.
+ * Validates the spec of a type: first its form, then secrets in its strings.
  * @param allowedHosts hosts that may be used with http
  * @throws Refusal `payload_too_large`, `payload_too_deep`, `invalid_document`, `invalid_connection_type` with `field`,
  * `secret_material_rejected` with `errors`
@@ -102,10 +102,13 @@ export function parseTypeSpec(sent: JsonObject, allowedHosts: readonly string[])
   return spec;
 }
 
-/** Whether the whole account matches the type's pattern and, if an address contains it, is safe in that address. */
+/**
+ * Whether the whole account matches the type's pattern and, if an address contains the account, is safe in that
+ * address.
+ */
 export function isAccountOf({ accountField, oauth2 }: ConnectionTypeSpec, account: string): boolean {
   if (/\p{C}/u.test(account)) return false;
-  // In an address it must be a host or a single path segment.
+  // If an address contains the account, it must be a host or a single path segment.
   if (oauth2?.tokenUrlTemplate.includes('{account}') && !/^[A-Za-z0-9][A-Za-z0-9.-]*$/.test(account))
     return false;
   return accountField?.pattern == null || compilePattern(whole(accountField.pattern)).matches(account);
@@ -114,7 +117,7 @@ export function isAccountOf({ accountField, oauth2 }: ConnectionTypeSpec, accoun
 /**
  * Where the application's secret is sent: the scheme, host and port of the token address. If the account is part of the
  * host, the pattern of accounts is part of the result, because a wider pattern would allow other hosts.
- * @returns a text to compare and to display
+ * @returns a string to compare and to display
  */
 export function secretAddressOf({ tokenUrlTemplate }: OauthOfType, pattern: string | null): string {
   // The URL parser leaves the placeholder unchanged.
@@ -177,7 +180,7 @@ function checkSettingsSchema(schema: JsonObject): void {
   }
 }
 
-/** Finds texts shaped like a credential anywhere in the spec. Property names may be those of secrets. */
+/** Finds strings shaped like a credential anywhere in the spec. Property names may be those of secrets. */
 function refuseSecrets(spec: JsonObject): void {
   const errors: { path: string; match: string }[] = [];
   for (const { path, value } of nodesOf(spec)) {

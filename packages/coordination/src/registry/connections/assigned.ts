@@ -9,12 +9,12 @@ import {
 } from './assigned.sql.ts';
 import { type Connection, type ConnectionRow, connectionOf } from './connection.ts';
 
-/** The connections of agents: those in their current specs. See docs/reference/connections.md#connections. */
+/** The connections of agents: those that their current specs list. See docs/reference/connections.md#connections. */
 
 /** Maximum number of agents in the response for a connection. */
 const agentsMax = 200;
 
-/** The given keys that exist in the tenant. */
+/** Those of the given keys that exist in the tenant. */
 export async function findConnectionKeys(
   { db, tenantId }: Context,
   keys: readonly string[],
@@ -23,7 +23,7 @@ export async function findConnectionKeys(
   return new Set((await db.rows(findKeys(tenantId, keys))).map(({ key }) => key));
 }
 
-/** Assigns an agent the connections of its new spec, in the transaction that publishes it. */
+/** Assigns an agent the connections in its new spec, in the transaction that publishes it. */
 export function assignConnections(
   { db, tenantId }: Context,
   agentId: string,

@@ -43,7 +43,10 @@ export interface ConsumedRow {
   is_live: boolean;
 }
 
-/** Searches all tenants, because only the state identifies the tenant. Of two concurrent requests, one gets it. */
+/**
+ * Searches all tenants, because only the state identifies the tenant. Of two concurrent requests, only one gets the
+ * authorization.
+ */
 export function deleteAuthorization(stateHash: string) {
   return sql<ConsumedRow>`
     delete from connection_authorizations where state_hash = ${stateHash}

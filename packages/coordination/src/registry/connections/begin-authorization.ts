@@ -87,7 +87,7 @@ export function hashOfState(state: string): string {
   return createHash('sha256').update(state).digest('hex');
 }
 
-/** The verifier of RFC 7636: it can't be derived from the state alone, and needs no storage. */
+/** The verifier of RFC 7636: it can't be derived from the state alone, and needn't be stored. */
 export function proofOf({ proofKey }: { proofKey: string }, state: string): string {
   return createHmac('sha256', proofKey).update(state).digest('base64url');
 }

@@ -273,7 +273,7 @@ describe("an application's secret is sent only to the scheme, host and port for 
     const { clientId, clientSecret } = provider;
     return baton.admin.put(`/connection-types/${type}/oauth-app`, { clientId, clientSecret, ...more });
   };
-  /** The same type, with token addresses of an attacker; the person is still sent to the real provider. */
+  /** The same type with an attacker's token addresses; the person is still sent to the real provider. */
   const moved = (tokenUrlTemplate: string, more: object = {}) =>
     provider.spec({ oauth2: { ...(provider.spec()['oauth2'] as object), tokenUrlTemplate }, ...more });
 

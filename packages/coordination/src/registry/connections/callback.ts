@@ -23,7 +23,7 @@ import { exchangeCode, NoToken, type OauthTokens } from './provider.ts';
 /** The provider's callback parameters; the type defines the name of the account parameter. */
 export type CallbackQuery = Readonly<Record<string, unknown>>;
 
-/** A returned authorization, and its result at the provider. */
+/** A returned authorization, and the provider's result for it. */
 export interface CameBack {
   readonly begun: ConsumedRow;
   readonly connection: ConnectionRow;
@@ -33,7 +33,7 @@ export interface CameBack {
 }
 
 const accountCharactersMax = 253;
-/** The caller is not authenticated yet: lookups of states share one queue, so that a flood uses few connections. */
+/** The caller is not authenticated yet, so lookups of states share one queue: a flood uses few connections. */
 const lookups = new ConcurrencyLimit('callbacks', { runningMax: 8, queuedMax: 500, waitMsMax: 5000 });
 const exchangeBounds = { queuedMax: 50, waitMsMax: 5000 };
 const exchanges = {
@@ -98,7 +98,7 @@ async function outcomeOf(
   } catch (error) {
     if (error instanceof Refusal && error.code === 'secret_store_unavailable')
       return { reason: 'secret_store_unavailable' };
-    // The connection was moved to a version with another address, and no secret was entered for that one.
+    // The connection was moved to a version with a different address, and no secret was entered for that address.
     if (error instanceof Refusal && error.code === 'secret_address_changed')
       return { reason: 'oauth_app_not_configured' };
     if (!(error instanceof NoToken)) throw error;
@@ -109,7 +109,7 @@ async function outcomeOf(
   }
 }
 
-/** Null if the type has no parameter for it; undefined if it doesn't match the type's pattern. */
+/** Null if the type has no parameter for the account; undefined if the account doesn't match the type's pattern. */
 function accountIn(query: CallbackQuery, { spec }: ConnectionTypeRow): string | null | undefined {
   const name = spec.oauth2?.accountParam ?? null;
   if (name === null) return null;
@@ -121,7 +121,7 @@ function accountIn(query: CallbackQuery, { spec }: ConnectionTypeRow): string | 
 
 /**
  * The person who started the authorization, if they may still connect it. A grant of the decision point remains valid
- * for the lifetime of the state. In a transaction this locks the principal.
+ * for the lifetime of the state. In a transaction, this function locks the principal.
  */
 async function initiatorOf(
   context: Context,
@@ -136,13 +136,14 @@ async function initiatorOf(
 
 /**
  * Records the result on behalf of the person who started the authorization. A connection that has since been revoked,
- * connected or redirected again stays unchanged.
+ * connected again or redirected again stays unchanged.
  */
 export async function finishAuthorization(
   context: Context,
   { begun, connection: seen, outcome }: CameBack,
 ): Promise<Reply<string>> {
-  // The state identifies the tenant of this request: its events are written there and wake that tenant's readers.
+  // The state identifies the tenant of this request: the events are written to that tenant's journal and wake its
+  // readers.
   Object.assign(context, { tenantId: begun.tenant_id });
   const initiator = await initiatorOf(context, begun);
   if (initiator !== undefined) Object.assign(context, { caller: initiator });
@@ -156,7 +157,7 @@ export async function finishAuthorization(
     return replyOf(context, { result: 'failed', connection: key, reason });
   }
   const { tokens, change } = outcome as Exclude<CameBack['outcome'], { reason: unknown }>;
-  // With a refresh token, access outlives the access token.
+  // With a refresh token, access lasts longer than the access token.
   const expiresAt = tokens.refreshToken === null ? tokens.expiresAt : null;
   const made = { auth: 'oauth2', account: tokens.account, expiresAt, connectedBy: initiatedBy } as const;
   await activateConnection(context, row, change, made);
@@ -177,7 +178,10 @@ const headers = {
   'x-content-type-options': 'nosniff',
 };
 
-/** 303 to the configured page; without one a line of text, with 200 if the connection is active, otherwise 400. */
+/**
+ * 303 to the configured page; if none is configured, a line of text, with 200 if the connection is active, otherwise
+ * 400.
+ */
 function answerOf({ settings }: Context, callback: CallbackResult): Answer {
   const { CP_CONNECTIONS_RETURN_URL: page } = settings;
   if (page !== '') {

@@ -35,7 +35,7 @@ export const ConnectionRequest = z
   .meta({ id: 'ConnectionRequest' });
 export type ConnectionRequest = z.output<typeof ConnectionRequest>;
 
-/** Null is not a valid value for any of these fields and returns 400. */
+/** None of these fields may be null; a null is rejected with 400. */
 export const ConnectionChange = z
   .strictObject({
     displayName: displayName.optional(),

@@ -12,7 +12,9 @@ export const connectionCreated = defineEvent(
   z.strictObject({ key: z.string(), type: z.string(), typeVersion: z.int(), status }),
 );
 
-/** `changes` are the names of the fields. */
+/**
+ * `changes` contains the names of the changed fields.
+ */
 export const connectionUpdated = defineEvent(
   'connection.updated',
   'connection',

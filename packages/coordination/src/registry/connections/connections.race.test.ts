@@ -124,7 +124,7 @@ test('a revocation that started before a new token deletes that token too', asyn
 
 test('a process that dies between the store and the record leaves no entry in the store', async () => {
   const { id, key } = await makeConnection(baton.admin);
-  // The record can't be written: as after kill -9, only the store has the token.
+  // The record can't be written: as after kill -9, the token is only in the store.
   await baton.pool.run(sql`alter table connections add constraint no check (status <> 'active') not valid`);
   try {
     const answer = await baton.admin.put(`/connections/${key}/token`, { account: 'a', token: newToken() });

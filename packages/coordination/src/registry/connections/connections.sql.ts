@@ -92,7 +92,7 @@ export function updateToExpired(tenantId: string, id: string) {
     returning *`;
 }
 
-/** Whether a check is older than the last one, or than the credential. */
+/** Whether a check is older than the last one, or older than the credential. */
 export function isStaleCheck(tenantId: string, id: string, checkedAt: string) {
   return sql<{ is_stale: boolean }>`
     select coalesce(${checkedAt}::timestamptz(3) < greatest(last_checked_at, connected_at), false) as is_stale

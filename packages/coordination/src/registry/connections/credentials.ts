@@ -89,7 +89,7 @@ export async function activateConnection(
 }
 
 /**
- * Deletes the credential from the store, then revokes the connection. Without a credential the store isn't called.
+ * Deletes the credential from the store, then revokes the connection. Without a credential, the store isn't called.
  * @throws Refusal `not_found`, `secret_store_unavailable`
  */
 export async function revokeAround(
@@ -112,7 +112,7 @@ export async function revokeConnection(
   if (before.status === 'revoked') return connectionOf(before);
   const secret = secretOf(before);
   if (deleted !== undefined && deleted.secret.name === secret?.name) await secrets.apply(db, deleted);
-  // The connection has been connected again since: that credential is deleted, too.
+  // The connection has since been connected again: that new credential is deleted, too.
   else if (secret !== undefined) await dropSecret(context, secret);
   const message = reason === undefined ? null : eventText(reason);
   const row = (await db.row(updateToRevoked(tenantId, before.id, message))) as ConnectionRow;

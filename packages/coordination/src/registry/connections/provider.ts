@@ -4,7 +4,7 @@ import type { AppSecret } from '../connection-types/oauth-apps.ts';
 import type { ConnectionTypeSpec } from '../connection-types/type-spec.ts';
 import type { Settings } from '../settings.ts';
 
-/** The provider returned no usable token. The message contains no part of its response. */
+/** The provider returned no usable token. The message contains no part of the provider's response. */
 export class NoToken extends Error {
   override readonly name = 'NoToken';
 }

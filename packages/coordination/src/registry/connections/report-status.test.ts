@@ -18,7 +18,7 @@ const read = (key: string) => done(baton.admin.get(`/connections/${key}`));
 const connect = (key: string) =>
   done(baton.admin.put(`/connections/${key}/token`, { account: 'acme', token: newToken() }));
 
-/** A connected account, and an agent with this connection. */
+/** A connected account, and an agent that has this connection. */
 async function makeUsed() {
   const { id, key } = await makeConnection(baton.admin);
   await connect(key);

@@ -9,7 +9,7 @@ import { isStaleCheck, updateToChecked, updateToLost } from './connections.sql.t
 import { lockConnectionRow } from './connections.ts';
 
 /**
- * Records an agent's report on one of its own connections. A check that is older than the last one, or than the
+ * Records an agent's report on one of its own connections. A check that is older than the last one, or older than the
  * credential, is refused as outdated; a time in the future is stored as now. See
  * docs/reference/connections.md#connections.
  * @throws Refusal `connection_not_assigned`, also for a key that does not exist, `stale_status_report`,

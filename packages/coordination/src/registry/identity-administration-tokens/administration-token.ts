@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Timestamp, Uuid } from '@baton/values/wire';
 
-/** A token of identity, with which a person administers the identities of their tenant. */
+/** A token of identity with which a person administers the identities of their tenant. */
 export const IdentityAdministrationToken = z
   .strictObject({
     id: Uuid,

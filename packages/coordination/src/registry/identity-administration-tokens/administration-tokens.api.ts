@@ -11,7 +11,7 @@ export const identityAdministrationTokensApi = [
     path: '/identity-administration-tokens',
     summary: "Get a token for identity's administration of your tenant.",
     description:
-      'For a person who is an administrator and has signed in by a passkey, or through a provider that states the time of the sign-in, within the last 300 seconds. The token lives until 300 seconds after that sign-in, and ends at once when the person signs out, is disabled or is no longer an administrator. What is done with it is audited in identity under the person.',
+      'For a person who is an administrator and has signed in with a passkey, or through a provider that states the time of the sign-in, within the last 300 seconds. The token lives until 300 seconds after that sign-in, and ends at once when the person signs out, is disabled or is no longer an administrator. Everything that is done with it is audited in identity under the person.',
     permission: 'admin',
     idempotency: 'ignored',
     returns: { 201: IdentityAdministrationToken },

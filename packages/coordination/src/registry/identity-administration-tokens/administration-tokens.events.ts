@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/http/service';
 import { Timestamp, Uuid } from '@baton/values/wire';
 
-/** The entity is the person. */
+/** The entity of the event is the person. */
 export const identityAdministrationGranted = defineEvent(
   'identity_administration.granted',
   'principal',

@@ -47,7 +47,7 @@ export function findLost(isStored: boolean, rowsMax: number) {
     order by a.expires_at limit ${rowsMax}`;
 }
 
-/** No row if another worker was faster. */
+/** Returns no row if another worker was faster. */
 export function deleteAdministration(tenantId: string, tokenId: string) {
   return sql<Pick<Columns, 'token_id'>>`
     delete from identity_administrations where token_id = ${tokenId} and tenant_id = ${tenantId} returning token_id`;

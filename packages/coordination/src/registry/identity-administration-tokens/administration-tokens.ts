@@ -11,9 +11,10 @@ export const signInSecondsMax = 300;
 const retryAfterSeconds = '5';
 
 /**
- * Has identity issue an administration token, then records it under the locks of the caller and their binding: of a token
- * whose person lost the right meanwhile nobody ever hears. See docs/reference/administration-tokens.md#request-one.
- * @param record runs the second part in its transaction; no row is locked before
+ * Has identity issue an administration token, then records it under the locks of the caller and their binding, so that
+ * a token is never returned to a person who has lost the right in the meantime. See
+ * docs/reference/administration-tokens.md#request-one.
+ * @param record runs the second part in its transaction; no row is locked before it
  * @throws Refusal `not_a_person`, `fresh_sign_in_required`, `identity_administration_not_configured`,
  * `identity_administration_unavailable`, `permission_denied`
  */
@@ -34,7 +35,7 @@ export async function requestAdministrationToken(
   }
 }
 
-/** A token of which nobody hears expires by itself if it can't be revoked. */
+/** A token that is never returned expires on its own if it can't be revoked. */
 async function discard(
   { log }: Context,
   identity: IdentityAdministration,
@@ -46,7 +47,7 @@ async function discard(
     .catch((error: unknown) => log.warn({ err: error, tokenId }, 'an unused administration token remains'));
 }
 
-/** By the time in the access token. Identity checks its own records, too. */
+/** Checked with the time in the access token. Identity checks its own records, too. */
 function requireFreshSignIn({ caller }: Context): SignInOfPerson {
   if (caller.kind !== 'human') return fail('not_a_person');
   const { signIn, iamPrincipalId } = caller;
@@ -76,7 +77,7 @@ export async function recordAdministrationToken(
 ): Promise<IdentityAdministrationToken> {
   const { db, tenantId, caller, settings } = context;
   const { principalId, credentialId: bindingId = '' } = caller;
-  // A demotion waits for this lock, or is seen by it; the worker sees what comes later.
+  // A demotion either waits for this lock, or is visible once the lock is held; the worker finds later ones.
   const isStored = settings.CP_AUTHZ_MODE !== 'policy';
   const binding = await db.row(lockAdministratorBinding({ tenantId, principalId, bindingId, isStored }));
   if (binding === undefined) fail('permission_denied', { required: ['admin'] });

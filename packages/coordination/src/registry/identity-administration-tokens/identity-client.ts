@@ -8,7 +8,7 @@ import { Uuid } from '@baton/values/wire';
 import { requireAddress } from '../../access/service-tokens/own-account.ts';
 import type { Settings } from '../settings.ts';
 
-/** Whose sign-in a token is requested for, in the terms of identity. */
+/** The person and the sign-in for which a token is requested, with their ids in identity. */
 export interface SignInOfPerson {
   readonly tenantId: string;
   readonly principalId: string;
@@ -29,12 +29,12 @@ export class IdentityFailed extends Error {
 /** Identity's endpoints for the service credential of this installation. */
 export interface IdentityAdministration {
   /**
-   * @returns undefined if the person has not signed in recently enough, by identity's records
+   * @returns undefined if, according to identity's records, the person hasn't signed in recently enough
    * @throws IdentityFailed; Refusal `unavailable` when too many requests wait
    */
   issue(signIn: SignInOfPerson): Promise<IssuedToken | undefined>;
   /**
-   * Revokes a token; one that identity does not have is revoked already.
+   * Revokes a token; a token that identity does not have counts as revoked.
    * @throws IdentityFailed
    */
   revoke(tenantId: string, tokenId: string): Promise<void>;
@@ -48,7 +48,7 @@ type ClientSettings = Pick<
 const setting = 'CP_IDENTITY_ADMIN_CREDENTIAL_FILE';
 const answerBytesMax = 16 * 1024;
 const credentialForm = /^[\x21-\x7e]{32,512}$/;
-/** A person needs one in five minutes. */
+/** Low limits suffice: a person needs one token every five minutes. */
 const ofTenant = new ConcurrencyLimit('administration tokens of the tenant', {
   runningMax: 2,
   queuedMax: 20,
@@ -70,7 +70,7 @@ const Issued = z.object({
 });
 
 /**
- * @returns undefined without the setting
+ * @returns undefined if the setting is absent
  * @throws Error with one sentence for an address or a file that can't be used
  */
 export function openIdentityAdministration(settings: ClientSettings): IdentityAdministration | undefined {

@@ -10,9 +10,9 @@ const concurrencyMax = 4;
 const pauseMsMax = 500;
 
 /**
- * Has identity revoke the administration tokens of people who are no longer administrators, whatever took the right from
- * them: a demotion, a change of their role, a disable. A token that identity can't revoke now is tried again until it
- * expires.
+ * Has identity revoke the administration tokens of people who are no longer administrators, however they lost the
+ * right: a demotion, a change to their role, a disable. If a token can't be revoked now, the worker tries again until
+ * the token expires.
  */
 export function revokeLostAdministrations(
   tools: JobTools<Context> & Pick<Context, 'identityAdministration'>,
@@ -39,7 +39,7 @@ export function revokeLostAdministrations(
       if (identityAdministration === undefined) return 0;
       const lost = await pool.rows(findLost(settings.CP_AUTHZ_MODE !== 'policy', batchMax));
       const failures: unknown[] = [];
-      // One that fails doesn't keep the others.
+      // A failed revocation must not prevent the others.
       await forEachConcurrently(lost, concurrencyMax, (row) =>
         revoke(row).catch((error) => failures.push(error)),
       );

@@ -58,7 +58,7 @@ export function updateSettingsValues(
     select * from changed`;
 }
 
-/** Writes the settings that a package declares; a changed schema is its next revision. */
+/** Writes the settings that a package declares; a changed schema creates the next revision. */
 export function updateDeclaration(tenantId: string, key: string, declared: SettingsDeclaration | null) {
   const { title = null, schema = null, uischema = null, schemaHash = null } = declared ?? {};
   return sql`
@@ -97,7 +97,7 @@ export function findSettingsVersions(tenantId: string, key: string, page: Page) 
   return pageQuery(query, newestFirst, page);
 }
 
-/** The positions, from 1, of the references to missing objects. */
+/** The positions, starting at 1, of the references to missing objects. */
 export function findUnknownNames(tenantId: string, named: readonly NamedObject[]) {
   const [kinds, values] = [named.map(({ kind }) => kind), named.map(({ value }) => value)];
   return sql<{ n: number }>`

@@ -4,7 +4,7 @@ import { documentBytesMax } from '../../service/documents.ts';
 
 const updated = { updatedBy: Uuid.nullable(), updatedAt: Timestamp.nullable() };
 
-/** The settings of an installed package, in a list. See docs/reference/packages.md#package-settings. */
+/** The settings of an installed package, as listed. See docs/reference/packages.md#package-settings. */
 export const PackageSettingsItem = z
   .strictObject({
     package: z.string(),

@@ -4,7 +4,9 @@ import type { Json, JsonObject } from '@baton/values/wire';
 /** The maximum length of a chain of references. */
 const referencesMax = 20;
 
-/** Resolves references within the document that are JSON pointers, and returns the schema that applies. */
+/**
+ * Resolves references to places in the same document, written as JSON pointers, and returns the schema that applies.
+ */
 export function resolveSchema(root: JsonObject, schema: Json | undefined): JsonObject {
   let part = schema;
   for (let followed = 0; followed < referencesMax; followed += 1) {
@@ -32,7 +34,7 @@ const defaultDepthMax = 20;
 
 /**
  * The effective settings: the values that were set, merged over the schema's defaults for properties, at any depth. A
- * list that is set replaces the default.
+ * list that was set replaces the default.
  */
 export function effectiveValues(schema: JsonObject, values: JsonObject): JsonObject {
   return (withDefaults(schema, schema, values, 0) ?? {}) as JsonObject;

@@ -89,7 +89,7 @@ function settingsOf({ caller }: Context, row: DeclaredRow): PackageSettings {
 /**
  * Replaces all settings of a package; values equal to the current ones create no version. See
  * docs/reference/packages.md#package-settings.
- * @param sent omitted values have their default
+ * @param sent omitted values get their defaults
  * @throws Refusal `package_not_installed`, `settings_not_declared`, `version_conflict`, those of a document,
  * `secret_material_rejected`, `settings_invalid`, `unknown_ref`
  */
@@ -144,7 +144,9 @@ function parseValues(sent: unknown): JsonObject {
 
 const namesMax = 500;
 
-/** @throws Refusal `settings_invalid` with the first 20 faults, `unknown_ref` */
+/**
+ * @throws Refusal `settings_invalid` with the first 20 problems, `unknown_ref`
+ */
 export async function requireFit(context: Context, schema: JsonObject, values: JsonObject): Promise<void> {
   const errors = prepareSchema(schema).faultsOf(values);
   if (errors.length > 0) fail('settings_invalid', { errors });

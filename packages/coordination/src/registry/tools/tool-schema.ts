@@ -8,10 +8,10 @@ const redacted = { redacted: true, reason: 'secret_material' };
 const dropped: ReadonlySet<string> = new Set(['default', 'examples', '$comment']);
 
 /**
- * The schema of a tool's inputs for a harness: the keywords of the draft, without defaults, examples and other keywords
- * of the tenant. Properties that are named like a secret are omitted, and texts that are shaped like one are redacted.
- * See docs/reference/agents.md#tools.
- * @param schema a stored schema, nested at most as deep as a document may be
+ * The schema of a tool's inputs for a harness: the keywords of the draft, without defaults, examples and the tenant's
+ * other keywords. Properties that are named like a secret are omitted, and strings that are shaped like one are
+ * redacted. See docs/reference/agents.md#tools.
+ * @param schema a stored schema, nested at most as deeply as a document may be
  */
 export function publicSchema(schema: JsonObject): { schema: JsonObject; redactions: SchemaRedaction[] } {
   const redactions: SchemaRedaction[] = [];

@@ -88,7 +88,9 @@ export interface ToolRow {
 
 export type ToolDetailRow = ToolRow & { input_schema: JsonObject | null };
 
-/** @param harnessProtocols the protocols of the sessions; an empty list doesn't filter */
+/**
+ * @param harnessProtocols the protocols of the sessions; if the list is empty, tools aren't filtered by protocol
+ */
 export function toolOf(row: ToolRow, harnessProtocols: readonly string[]): Tool {
   const { id, name, version, protocol, status } = row;
   const visible = harnessProtocols.length === 0 || harnessProtocols.includes(protocol);
@@ -97,7 +99,7 @@ export function toolOf(row: ToolRow, harnessProtocols: readonly string[]): Tool 
   return { id, name, version, protocol, status, summary, visible, reason };
 }
 
-/** The first characters of a text, without splitting a surrogate pair. */
+/** The first characters of a string, without splitting a surrogate pair. */
 export function truncate(text: string, charactersMax: number): string {
   return text.length <= charactersMax
     ? text

@@ -5,7 +5,7 @@ import type { Page } from '@baton/kernel/http/paging';
 import type { SkillRow } from '../../organisation/skills/skill.ts';
 import type { ToolDetailRow, ToolRow } from './tool.ts';
 
-/** What determines a caller's tools, except the projects above a run. */
+/** The data that determines a caller's tools, except the projects above a run. */
 export interface ToolPolicyRow {
   /** Hash over id, version and status of every skill of the tenant. */
   catalog_hash: string;
@@ -19,12 +19,13 @@ export interface ToolPolicyRow {
   harness_protocols: string[];
 }
 
-/** Maximum number of protocols; a harness supports a few. */
+/** The maximum number of live sessions whose protocols are read; a caller has a few. */
 const sessionsMax = 200;
 
 /**
- * Reads all inputs of a view of the catalog in one statement, so that an unchanged page needs no other. The protocols
- * are those of the run's session, or without a run those of the caller's live sessions, of which at most 200 are read.
+ * Reads everything that a view of the catalog depends on in one statement, so that an unchanged page needs no other.
+ * The protocols are those of the run's session or, without a run, those of the caller's live sessions, of which at most
+ * 200 are read.
  */
 export function findToolPolicy(tenantId: string, principalId: string, runId: string | null) {
   return sql<ToolPolicyRow>`
@@ -89,8 +90,8 @@ function toolsOf({ tenantId, principalId, protocols, granted }: ToolFilter) {
 }
 
 /**
- * A page of the tools whose name or description contains every term, ignoring case. One query, regardless of the number
- * of tools.
+ * A page of the tools whose name or description contains every term, ignoring case. It takes one query, regardless of
+ * the number of tools.
  * @throws Refusal `invalid_cursor`
  */
 export function findTools(filter: ToolFilter, terms: readonly string[], page: Page): PageQuery<ToolRow> {

@@ -362,7 +362,7 @@ describe('a thousand tools', () => {
   });
 });
 
-/** Calls the handler on the store, and counts its statements and the rows that their plans read. */
+/** Calls the handler with the real store, and counts its statements and the rows that their plans read. */
 async function callOn(
   { principalId, tenantId }: Actor,
   { ifNoneMatch }: { ifNoneMatch?: string | undefined },

@@ -25,9 +25,9 @@ const queryCharactersMax = 200;
 const queryTermsMax = 8;
 
 /**
- * A page of the caller's tools, newest first; with a run of the caller, those that the projects above the run's task
- * and the grant of its handle allow. A view that the caller already has returns 304 without reading its tools. See
- * docs/reference/agents.md#tools.
+ * A page of the caller's tools, newest first. If a run of the caller is given, the page contains only tools that the
+ * projects above the run's task and the grant of its handle allow. If the caller already has the current view,
+ * returns 304 without reading the tools. See docs/reference/agents.md#tools.
  * @throws Refusal `invalid_tool_query`, `invalid_cursor`, `not_found`
  */
 export async function listTools(
@@ -57,7 +57,7 @@ export async function listTools(
   return reply(200, { items, nextCursor, view }, headers);
 }
 
-/** The words of a search, in either case. @throws Refusal `invalid_tool_query` */
+/** The words of a search, ignoring case. @throws Refusal `invalid_tool_query` */
 export function termsIn(query: string): string[] {
   const terms = query.split(' ').filter((word) => word !== '');
   if (Array.from(query).length > queryCharactersMax || terms.length > queryTermsMax)
@@ -115,7 +115,7 @@ const filterOf = ({ tenantId, caller: { principalId } }: Context): ToolFilter =>
 });
 
 /**
- * The skills that are the caller's tools now, with the revisions of all inputs.
+ * The skills that are currently the caller's tools, with the revisions of all inputs.
  * @param checkFirst validates the request before the run is looked up
  * @throws Refusal `not_found` for a run that is not the caller's
  */
@@ -146,7 +146,7 @@ async function toolPolicy(
 
 const anyProject = { project: null, protocols: null };
 
-/** The nearest project above the task of a run, and the protocols that it and its ancestors allow. */
+/** The nearest project above the task of a run, and the protocols that this project and its ancestors allow. */
 async function ruledBy(
   context: Context,
   runId: string,

@@ -79,7 +79,7 @@ export const ListedApproval = z
 export type ListedApproval = z.infer<typeof ListedApproval>;
 
 /**
- * A request for a person's decision, and its outcome. A gate holds its task back until then. See
+ * A request for a person's decision, and its outcome. A gate puts its task on hold until the decision. See
  * docs/reference/approvals.md.
  */
 export const Approval = z
@@ -149,7 +149,7 @@ export function approvalOf(row: ApprovalRow, present: PresentSubject): Approval 
   };
 }
 
-/** The same for a list. */
+/** Builds the record of an approval in a list and compares it with its current subject. */
 export function listedApprovalOf(row: ListedApprovalRow, presentDigest: string | undefined): ListedApproval {
   const { subject_digest: digest } = row;
   return {

@@ -124,7 +124,7 @@ const reject = endpoint({
   path: '/approvals/{id}:reject',
   summary: 'Reject.',
   description:
-    'For the people who may approve. Opens a gate too; its task stays open, and people decide how to continue.',
+    'For the people who may approve. Also opens a gate; its task stays open, and people decide how to continue.',
   permission: 'approvals.decide',
   params,
   body: ApprovalDecision,

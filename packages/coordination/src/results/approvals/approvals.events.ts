@@ -11,7 +11,7 @@ const decided = z.strictObject({
   comment: z.string().nullable(),
   /** The channel that the decide-only token was sent through. See docs/reference/access.md#tokens-for-one-decision. */
   channel: z.string().nullable(),
-  /** The decided subject; null for requests that predate recorded subjects. */
+  /** The decided subject; null for requests that were made before subjects were recorded. */
   subjectDigest: z.string().nullable(),
 });
 

@@ -51,7 +51,9 @@ export interface ApprovalEnd {
   otherSubject: Subject | undefined;
 }
 
-/** Ends a pending approval, which the caller has locked with its task; a gate no longer holds the task back. */
+/**
+ * Ends a pending approval, which the caller has locked together with its task; a gate no longer puts the task on hold.
+ */
 export function updateApprovalToEnded(end: ApprovalEnd) {
   const { digest = null, ...subject } = end.otherSubject ?? {};
   return sql<ApprovalRow>`

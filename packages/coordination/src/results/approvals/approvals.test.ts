@@ -275,7 +275,7 @@ test('a role is held in the whole tenant, in the workspace of the approval, or a
     else await refused(act(id, 'approve', holder), 403, 'not_eligible');
     await revoke(heldIn);
   }
-  // An ancestor of the task's workspace can be specified: then the role must be held there or above.
+  // An ancestor of the task's workspace can be specified; the role must then be held there or above.
   const { id } = await requestBy({ task: task.id, workspaceId: root.id });
   await assign(roleId, child.id);
   await refused(act(id, 'approve', holder), 403, 'not_eligible');
@@ -286,7 +286,7 @@ test('a role is held in the whole tenant, in the workspace of the approval, or a
   for (const workspaceId of [below.id, aside.id])
     assert.equal(await why({ workspaceId }), 'not_above_the_task');
   assert.equal(await why({ workspaceId: root.id, task: (await makeTask(baton)).id }), 'not_above_the_task');
-  // Without a task any workspace can be specified; without a workspace only a tenant-wide role counts.
+  // Without a task, any workspace can be specified; without a workspace, only a tenant-wide role counts.
   assert.equal((await requestBy({ workspaceId: aside.id })).workspaceId, aside.id);
   const nowhere = await requestBy({});
   await refused(act(nowhere.id, 'approve', holder), 403, 'not_eligible');

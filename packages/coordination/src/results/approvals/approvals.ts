@@ -27,7 +27,7 @@ import { findPresentDigests, presentSubjectOf } from './present-subjects.ts';
 
 /**
  * Requests approval from a person. See docs/reference/approvals.md#request.
- * @param isDeclared whether a declaration requires the request: the core is then the requester
+ * @param isDeclared whether a declaration requires the request; if so, the core is the requester
  * @throws Refusal `invalid_approval`, `not_found`, `permission_denied`, `payload_too_large`
  */
 export async function requestApproval(
@@ -41,7 +41,7 @@ export async function requestApproval(
   const task = await taskOfRequest(context, request);
   if (request.artifactId != null) await getArtifactRow(context, request.artifactId);
   const workspaceId = await workspaceOfRequest(context, request, task);
-  // A request in an ancestor of its task's workspace concerns the task's workspace too.
+  // A request in an ancestor of its task's workspace also concerns the task's workspace.
   await requireMayFile(
     context,
     'approvals.manage',

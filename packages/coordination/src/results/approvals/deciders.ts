@@ -19,7 +19,7 @@ export async function requireMayDecide(context: Context, approval: DecidedBy): P
   if (!(await isAddressee(context, approval, principalId))) fail('not_eligible', { approvalId: approval.id });
 }
 
-/** The credential for later actions; for a decide-only token, the person's own permissions. */
+/** The caller's credential for later actions; for a decide-only token, the person's own permissions. */
 export function credentialOfDecider(caller: Caller): CredentialSnapshot {
   const { permissionsAfter = caller.permissions } = caller;
   return snapshotOf({ ...caller, permissions: permissionsAfter });

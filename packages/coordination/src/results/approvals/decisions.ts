@@ -27,8 +27,8 @@ import { presentSubjectOf } from './present-subjects.ts';
 
 /**
  * Approves or rejects: of two deciders one wins, and a gate opens in either case. The approved subject is the requested
- * one or the one with `subjectDigest`, so a person approves what they saw. It is compared under the task's lock. See
- * docs/reference/approvals.md#approve-and-reject.
+ * one or the one with `subjectDigest`, so that a person approves what they saw. It is compared under the task's lock.
+ * See docs/reference/approvals.md#approve-and-reject.
  * @param ifMatch the version that the decider saw; -1 for any
  * @throws Refusal `permission_denied`, `not_found`, `version_conflict`, `approval_already_decided`,
  * `separation_of_duties_violation`, `not_eligible`, `approval_subject_changed`, `payload_too_large`,
@@ -63,7 +63,8 @@ export async function decideApproval(
   if (declared.length > 0) {
     const credential = credentialOfDecider(context.caller);
     const led = { approvalId: row.id, tenantId: context.tenantId, outcome: status, declared };
-    // Equal digests have equal values. A rejection of a changed subject triggers the outcome of the requested one.
+    // The values of the requested subject: in an unchanged subject they are equal, as the digests are, and the
+    // rejection of a changed one triggers the outcome of the requested subject.
     const values = row.subject?.values ?? present.subject?.values ?? {};
     await context.db.run(insertOutcome({ ...led, values, credential, decisionEventId }));
   }
@@ -168,7 +169,7 @@ async function cancelLockedApproval(
   return row;
 }
 
-/** The gates that the task's type declares; gates have no names yet, so all are the default one. */
+/** The gates that the task's type declares; gates don't have names yet, so all of them are the default gate. */
 async function declaredGateOf(
   context: Context,
   { gate, task_id: taskId }: ApprovalRow,

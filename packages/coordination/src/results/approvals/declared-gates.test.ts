@@ -60,7 +60,7 @@ const ensured = () => ({
   },
 });
 
-/** A person with claims.manage or the addressee may cancel it; the agent and strangers may not. */
+/** A person with claims.manage or the addressee may cancel the request; the agent and strangers may not. */
 async function onlyPeopleCancel(gate: any, other: any) {
   assert.deepEqual(
     [gate.status, gate.gate, gate.requestedByPrincipalId, gate.assignedPrincipalId],
@@ -83,7 +83,7 @@ async function onlyPeopleCancel(gate: any, other: any) {
   assert.equal((await done(cancel(other.id, person))).status, 'cancelled');
 }
 
-/** The gate on the follow-up task of one that the agent completes. */
+/** The gate on the follow-up task of a task that the agent completes. */
 async function completedByAgent() {
   const typeKey = `declares-${crypto.randomUUID().slice(0, 8)}`;
   await insertTestType(baton, { key: typeKey, completionSchema: { onComplete: { actions: [ensured()] } } });
@@ -121,7 +121,7 @@ test('of a decision, requested by its type', async () => {
   await onlyPeopleCancel(await decided(), await decided());
 });
 
-/** The gate on the task of a rule that the agent wrote itself. */
+/** The gate on the task of a rule that the agent itself wrote. */
 async function askedByRule() {
   const kind = `asked.${crypto.randomUUID()}`;
   const fields = { title: 'May it go?', approver: person.principalId };

@@ -4,7 +4,7 @@ import { Uuid } from '@baton/values/wire';
 /** Maximum number of people, and of roles, in one response. */
 export const shownMax = 20;
 
-/** The possible addressees of a request for approval of a task. */
+/** The possible addressees of an approval request for a task. */
 export const EligibleDeciders = z
   .strictObject({
     people: z

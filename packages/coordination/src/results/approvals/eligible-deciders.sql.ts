@@ -14,8 +14,8 @@ export interface DecidersOf {
 
 /**
  * The people whose binding or key permits decisions and who may see the task, its owner first, and the roles that one
- * of them holds where the request would be decided: in the tenant, in the task's workspace or in an ancestor. Reads
- * only the newest grants and the owner's. The permissions are literals, as in the indexes `iam_bindings_of_deciders`
+ * of them holds where the request would be decided: in the tenant, in the task's workspace or in an ancestor. Only the
+ * newest grants and the owner's are read. The permissions are literals, as in the indexes `iam_bindings_of_deciders`
  * and `api_keys_of_deciders`; `admin` covers every permission.
  */
 export function findEligibleDeciders({ tenantId, taskId, viewerId, limit }: DecidersOf) {

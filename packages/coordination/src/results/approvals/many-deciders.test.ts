@@ -11,7 +11,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-/** Adds people who were created after all others. */
+/** Adds people who were created after everyone else. */
 async function addPeople(count: number, permission: string): Promise<void> {
   await baton.pool.run(sql`
     with made as (

@@ -31,7 +31,7 @@ const observe = (body: object, actor = ci) =>
   done(actor.post('/observations', { kind, content: 'The pipeline is done.', ...body }), 201);
 const approve = (id: string) => person.post(`/approvals/${id}:approve`);
 
-/** The failed preconditions of a refusal, without kind and reason, which equal the declaration. */
+/** The failed preconditions of a refusal, without kind and reason, which are as declared. */
 async function causesOf(id: string): Promise<object[]> {
   const { failed } = (await refused(approve(id), 409, 'approval_precondition_failed')) as { failed: any[] };
   return failed.map(({ kind: told, reason: why, ...failure }) => {
@@ -163,7 +163,7 @@ test('a rejection and a cancellation need no observation', async () => {
 test('the agent’s own observation opens no gate, regardless of its source, and hides no observation of CI', async () => {
   const worker = await makeWorker(baton);
   const { id, task } = await gate({ source: 'ci:main' }, { condition: isGreen });
-  // It worked on the task before the gate was requested.
+  // This principal worked on the task before the gate was requested.
   await done(person.post(`/approvals/${id}:cancel`));
   await claimTask(worker, task.id);
   const request = { task: task.id, gate: true, assignedPrincipalId: person.principalId };

@@ -28,9 +28,9 @@ interface Failure {
 }
 
 /**
- * Checks the preconditions of a gate before it is approved. For each one, the newest observation that no later one
- * supersedes must exist and satisfy the condition. Its author must neither have worked on the task nor have requested
- * the approval. Paths start from `payload`, the payload of the observation's event, and from `task`. See
+ * Checks the preconditions of a gate before it is approved. For each one, the newest observation that has not been
+ * superseded must exist and satisfy the condition. Its author must neither have worked on the task nor have requested
+ * the approval. Paths start at `payload`, the payload of the observation's event, or at `task`. See
  * docs/reference/approvals.md#approve-and-reject.
  * @throws Refusal `approval_precondition_failed` with all conditions that fail
  */
@@ -73,7 +73,7 @@ async function failureOf(
   }
 }
 
-/** The key to find the observation by; without a task or an external object it concerns the gate's own task. */
+/** The key for finding the observation; without a task or an external object, it concerns the gate's own task. */
 async function observableOf(
   context: Context,
   own: Task,
@@ -96,7 +96,9 @@ async function observableOf(
   }
 }
 
-/** @throws UnresolvedExpression if it is neither a string nor a number */
+/**
+ * @throws UnresolvedExpression if the value is neither a string nor a number
+ */
 async function resolveText(text: string, lookup: Lookup): Promise<string> {
   const value = await valueOfText(text, lookup);
   if ((typeof value !== 'string' && typeof value !== 'number') || value === '')

@@ -14,7 +14,7 @@ import { findTasksOfSubjects } from './approvals.sql.ts';
 
 type About = Pick<ApprovalRow, 'id' | 'task_id' | 'artifact_id' | 'gate' | 'verification_id' | 'check_key'>;
 
-/** Maximum number of tasks whose documents are in memory at once. A task's documents have up to 2 MB. */
+/** Maximum number of tasks whose documents are in memory at the same time. A task's documents can take up to 2 MB. */
 const atOnceMax = 20;
 
 /** Builds the current subject of an approval. For a decision, the caller holds the task's lock. */

@@ -76,7 +76,7 @@ test('of two concurrent changes after an approval, one approval is requested aga
       items.map(({ supersedesApprovalId }: any) => supersedesApprovalId),
       [id],
     );
-    // Otherwise the outcomes of all rounds are due in the next test, more than one cycle can process.
+    // Otherwise, the outcomes of all rounds would be due in the next test, which is more than one cycle can process.
     await tester.work();
   }
 });

@@ -69,7 +69,7 @@ const pendingOf = async (taskId: string) =>
 const claim = (taskId: string) => agent.post(`/tasks/${taskId}:claim`, { sessionId: worker.sessionId });
 const callOf = async (skill: any) => (await done(claimCall(executor, skill))).invocation;
 
-/** Computes the digest as a client that received the snapshot does. */
+/** Computes the digest in the same way as a client that received the snapshot. */
 function digestOf(snapshot: unknown): string {
   const sorted = (_: string, value: unknown) =>
     typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -104,7 +104,7 @@ test('a subject changed while the gate was pending is not approved, and the pers
   assert.deepEqual([listed.subject, listed.subjectChanged], [{ digest: requestedDigest }, true]);
   await tester.work();
   assert.equal((await claimCall(executor, skill)).status, 204, 'nobody is paid');
-  // The digest of the requested subject doesn't help either.
+  // Approving with the digest of the requested subject is refused, too.
   await refused(approve(id, { subjectDigest: requestedDigest }), 409, 'approval_subject_changed');
 
   const decided = await done(approve(id, { subjectDigest: currentDigest, comment: 'I know Mallory.' }));
@@ -148,7 +148,7 @@ test("a change after the approval doesn't reach the executor, and is requested a
   assert.deepEqual(await refused(complete(), 409, 'approval_required'), held);
   await refused(agent.post(`/approvals/${again.id}:cancel`), 403, 'permission_denied');
   assert.equal((await read(again.id)).subject.snapshot.task.customFields.to, 'Mallory');
-  // One request is sufficient: the pending one shows that its subject has changed.
+  // One request is enough: the pending request shows that its subject has changed.
   await done(patch(task.id, { customFields: { to: 'Trudy', amount: 1 } }));
   assert.deepEqual(
     (await pendingOf(task.id)).map(({ id }: any) => id),
@@ -242,7 +242,7 @@ test('the subject is shown to the decider, and every client can compute its dige
     },
   });
   assert.deepEqual(await read(made.id), made);
-  // The first request precedes the relation and the artifact.
+  // The first request was made before the relation and the artifact existed.
   assert.deepEqual((await read(id)).changedFields, ['outcome']);
   const plain = await done(baton.admin.post('/approvals', { assignedPrincipalId: person.principalId }), 201);
   assert.deepEqual(plain.subject.snapshot, { task: null, artifact: null, outcome: null });

@@ -15,7 +15,9 @@ export const artifactContentRead = defineEvent(
   }),
 );
 
-/** `objectDeleted` is false when another artifact, or an upload, still has the same bytes. */
+/**
+ * `objectDeleted` is false if another artifact, or an upload, still has the same bytes.
+ */
 export const artifactContentPurged = defineEvent(
   'artifact.content_purged',
   'artifact',

@@ -210,7 +210,7 @@ test('a purge keeps bytes that another artifact or a live upload shares', async 
   };
   assert.equal(await deletedBy(first.id), false);
   assert.deepEqual((await download(baton, baton.admin, second.id)).bytes, bytes);
-  // The upload can still be referenced.
+  // The bytes are kept, because the upload can still be referenced.
   assert.equal(await deletedBy(second.id), false);
   const third = await make();
   await baton.pool.run(sql`delete from artifact_uploads where id = ${contentRef.slice(5)}`);
@@ -251,7 +251,7 @@ test("a purge succeeds even if its object can't be deleted; the sweep retries th
   await baton.pool.run(sql`delete from artifact_uploads`);
   const file = await fileOf(artifact.id);
   await rm(file);
-  // A folder replaces the object.
+  // With a folder in the place of the object, the deletion fails.
   await mkdir(file);
   await done(purge(artifact.id));
   await until(async () => {

@@ -26,7 +26,7 @@ export function updateArtifactToPurged(tenantId: string, id: string) {
     returning *`;
 }
 
-/** The fields of a new record; the others have defaults. */
+/** The fields of a new record that have no default. */
 export type NewArtifactValues = Omit<ArtifactRow, 'created_at' | 'content_state'>;
 
 export function insertArtifact(values: NewArtifactValues) {

@@ -72,7 +72,7 @@ export async function recordVerification(
   return row.id;
 }
 
-/** Records the result of a skill's call for a task on behalf of its executor. @returns the id of the artifact */
+/** Records the result of a skill call for a task on behalf of the call's executor. @returns the id of the artifact */
 export async function recordSkillResult(
   context: Context,
   call: { id: string; workspace_id: string | null; task_id: string; run_id: string | null },
@@ -116,7 +116,10 @@ function guardDocument(document: unknown, field: string): asserts document is Js
   refuseSecretKeys(document, field);
 }
 
-/** Resolves the owner of the artifact: a run's artifact belongs to its task, a task's one to its workspace. */
+/**
+ * Resolves the owner of the artifact: a run's artifact belongs to the run's task, and a task's artifact to the task's
+ * workspace.
+ */
 async function placeOf(
   context: Context,
   { task: taskRef, runId, workspaceId, supersedesArtifactId }: NewArtifact,

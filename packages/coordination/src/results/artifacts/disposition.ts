@@ -1,4 +1,4 @@
-/** Types with active content; a browser displays every other one without running it. */
+/** Types with active content; a browser displays all other types without running anything. */
 const active =
   /^(?:text\/html|application\/xhtml\+xml|image\/svg\+xml|(?:text|application)\/xml|.+\+xml|.+\/(?:x-)?(?:java|ecma)script)$/;
 
@@ -11,7 +11,7 @@ const nameCharactersMax = 255;
 export function contentDisposition(name: string, mediaType: string): string {
   const [essence = ''] = mediaType.split(';', 1);
   const kind = active.test(essence.trim().toLowerCase()) ? 'attachment' : 'inline';
-  // Truncated by code points: half of a surrogate pair could not be encoded.
+  // Truncated by code points, because half of a surrogate pair could not be encoded.
   const shown = Array.from(name.toWellFormed()).slice(0, nameCharactersMax).join('');
   return `${kind}; filename*=UTF-8''${encodeURIComponent(shown).replaceAll(/['()*]/g, escaped)}`;
 }

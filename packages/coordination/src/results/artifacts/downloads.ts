@@ -55,7 +55,10 @@ function requireStored({ id, content_state: state }: ArtifactRow): void {
   if (state === 'purged') fail('content_purged', { artifactId: id });
 }
 
-/** Records the read of the bytes and returns them. @throws Refusal `content_purged` when they were purged meanwhile */
+/**
+ * Records the read of the bytes and returns them. @throws Refusal `content_purged` if they have been purged in the
+ * meantime
+ */
 export async function readContent(
   context: Context,
   { artifact, forTaskId, stream, isRead }: OpenContent,

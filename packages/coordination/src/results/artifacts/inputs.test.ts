@@ -84,7 +84,7 @@ test('a task without its required inputs is unavailable: claim, claimability and
   assert.equal(await isAvailable(review.id), false);
   await record(author.id, 'paper');
   assert.deepEqual((await refused(claim(review.id), 409, 'input_missing')).missing, [plan]);
-  // Of another type, and on another task of the tree.
+  // Neither artifact counts: one is of another type, and the other is on another task of the tree.
   await record(parent.id, 'photo');
   await record(author.id, 'plan');
   assert.deepEqual((await refused(claim(review.id), 409, 'input_missing')).missing, [plan]);

@@ -15,8 +15,8 @@ import { findArtifact, lockArtifact, updateArtifactToPurged } from './artifacts.
 export type Doomed = ContentName[];
 
 /**
- * Purges when the store is reachable, and deletes the bytes after the commit. If the deletion fails, the bytes can no
- * longer be read, and the sweep deletes them.
+ * Purges if the store is reachable, and deletes the bytes after the commit. If the deletion fails, the bytes can't be
+ * read any more, and the sweep deletes them.
  * @throws Refusal `content_store_unavailable`
  */
 export async function purgeAround(
@@ -25,7 +25,7 @@ export async function purgeAround(
 ): Promise<Answer> {
   const doomed: Doomed = [];
   const row = await context.db.row(findArtifact(context.tenantId, artifactId));
-  // The command refuses or ignores an artifact without stored bytes; neither needs the store.
+  // If the artifact has no stored bytes, the command refuses the request or does nothing; neither needs the store.
   if (row?.content_state !== 'stored') return command(doomed);
   const store = requireStore(context);
   await requireAvailable(context, () => store.probe());
@@ -46,7 +46,7 @@ export async function purgeContent(
   doomed: Doomed,
 ): Promise<Artifact> {
   const { db, tenantId } = context;
-  // A previous attempt may have been rolled back.
+  // The command may be a retry after a rollback, whose objects must not be deleted.
   doomed.length = 0;
   const details = { artifactId };
   const row = (await db.row(lockArtifact(tenantId, artifactId))) ?? fail('not_found', details);

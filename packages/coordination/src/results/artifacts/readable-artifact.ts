@@ -10,7 +10,7 @@ import { getArtifactRow } from './artifacts.ts';
 
 export interface ReadableArtifact {
   readonly artifact: ArtifactRow;
-  /** The task whose input is read, if the caller specified one. */
+  /** The task whose input is being read, if the caller specified one. */
   readonly forTaskId: string | null;
 }
 

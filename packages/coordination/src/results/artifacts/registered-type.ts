@@ -7,7 +7,8 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 
 /**
- * Validates an artifact against the newest version of its type; an unregistered type is accepted unchecked.
+ * Validates an artifact against the newest version of its type; an artifact of an unregistered type is accepted
+ * unchecked.
  * @returns the version of the type; null if it isn't registered
  * @throws Refusal `invalid_artifact_metadata`, `media_type_not_allowed`, `artifact_too_large`
  */

@@ -2,12 +2,12 @@ import { sql } from '@baton/kernel/database/sql';
 import type { ContentName } from '../content-store.ts';
 import type { UploadedContentRow } from './content.ts';
 
-/** After a crash, the row remains for the sweep: every object has a row. */
+/** The row remains after a crash, so that the sweep finds the object: every object has a row. */
 export function insertContent({ id, tenantId }: ContentName) {
   return sql`insert into artifact_contents (id, tenant_id) values (${id}, ${tenantId})`;
 }
 
-/** Serializes uploads of the same bytes until the commit, while each checks whether they are stored. */
+/** Serializes uploads of the same bytes until the commit, because each one checks whether they are already stored. */
 export function lockDigest(tenantId: string, sha256: string) {
   return sql`select pg_advisory_xact_lock(hashtextextended(${`artifact_contents/${tenantId}/${sha256}`}, 0))`;
 }
@@ -20,7 +20,7 @@ export function lockStoredContent(tenantId: string, sha256: string) {
     for key share`;
 }
 
-/** Returns no row if the object was discarded meanwhile because its upload took too long. */
+/** Returns no row if the object has been discarded in the meantime because its upload took too long. */
 export function updateContentToStored({ id, tenantId }: ContentName, sha256: string, sizeBytes: number) {
   return sql<{ id: string }>`
     update artifact_contents
@@ -71,8 +71,8 @@ export function lockContentRow({ id, tenantId }: ContentName) {
 }
 
 /**
- * Discards the locked objects that nothing references. A separate statement, so that it sees everything committed
- * before the locks were taken.
+ * Discards the locked objects that nothing references. It is a separate statement, so that it sees everything that was
+ * committed before the locks were taken.
  */
 export function updateUnreferencedToDoomed(contentIds: readonly string[]) {
   return sql<{ id: string; tenant_id: string }>`
@@ -110,7 +110,7 @@ export function deleteUploads(ids: readonly string[]) {
   return sql`delete from artifact_uploads where id = any (${ids}::uuid[])`;
 }
 
-/** Objects whose bytes are to be deleted, and those whose upload exceeded the maximum duration. */
+/** Objects whose bytes are to be deleted, and those whose upload has exceeded the maximum duration. */
 export function findContentsToDelete(writingSecondsMax: number, except: readonly string[], batchMax: number) {
   return sql<{ id: string; tenant_id: string; state: string }>`
     select id, tenant_id, state from artifact_contents

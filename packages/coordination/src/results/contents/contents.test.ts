@@ -167,7 +167,7 @@ test('the bytes of a caller without credential or permission are never read', as
     [undefined, 401],
     [powerless, 403],
   ] as const) {
-    // The body never arrives; a server that waited for it would not respond.
+    // The body never arrives, so a server that waited for it would not respond.
     const { answer } = putBySocket({ 'content-length': '1000' }, actor);
     assert.match(await answer, new RegExp(`^HTTP/1.1 ${status} `));
   }

@@ -10,7 +10,7 @@ import {
 
 /**
  * Removes an object that nothing references. A failure is only logged, because the sweep retries.
- * @param context of a request, outside of its transaction
+ * @param context of a request, outside its transaction
  */
 export async function discardUnowned(
   context: Context,
@@ -42,7 +42,7 @@ export async function removeNow(context: Context, store: ContentStore, name: Con
   await attempt(context, name, () => removeDoomed(context, store, name));
 }
 
-/** Deletes the bytes first: after a crash between the two, the row still references the object. */
+/** Deletes the bytes first: after a crash between the two deletions, the row still references the object. */
 export async function removeDoomed(
   { db }: Pick<Context, 'db'>,
   store: ContentStore,

@@ -14,7 +14,9 @@ export function openContentStore(settings: Settings): ContentStore | undefined {
   return folder === '' ? undefined : createFolderStore(resolve(folder));
 }
 
-/** @throws Error with one sentence for store settings that would otherwise fail later */
+/**
+ * @throws Error with a one-sentence message, for store settings that would otherwise fail later
+ */
 export function checkContentSettings(settings: Settings): void {
   const { CP_S3_ENDPOINT_URL: endpoint, CP_S3_BUCKET: bucket } = settings;
   if (endpoint === '') return;

@@ -20,7 +20,7 @@ type S3Settings = Pick<
 /** A request for an object in the bucket, or for the bucket itself. */
 export interface S3Call {
   readonly method: 'GET' | 'HEAD' | 'PUT' | 'DELETE';
-  /** Absent: the bucket. Letters, digits, `-` and `/` only. */
+  /** The key of the object; if omitted, the request is for the bucket itself. Letters, digits, `-` and `/` only. */
   readonly key?: string;
   /** The statuses that indicate success. */
   readonly expected: readonly number[];
@@ -29,7 +29,7 @@ export interface S3Call {
 
 export interface S3Client {
   /**
-   * @returns the response, whose body the caller reads or destroys @throws ContentStoreFailed
+   * @returns the response, whose body the caller reads or destroys
    * @throws ContentStoreFailed
    */
   send(call: S3Call): Promise<IncomingMessage>;
@@ -39,8 +39,8 @@ export interface S3Client {
 /** The maximum number of connections per process to the store. */
 const connectionsMax = 64;
 /**
- * From the first byte of a request to the last byte of the response's headers; `streamMsMax` limits how long a body may
- * take.
+ * From the first byte of the request to the last byte of the response's headers; `streamMsMax` limits how long a body
+ * may take.
  */
 const callMsMax = 600_000;
 const emptySha256 = createHash('sha256').digest('hex');
@@ -144,7 +144,7 @@ function answerTo(
       if (!socket.connecting) clearTimeout(connecting);
       else socket.once('connect', () => clearTimeout(connecting));
     });
-    // Also applies while the response is read: the response then ends with an error.
+    // Also applies while the response is being read; on a timeout, the response ends with an error.
     outgoing.setTimeout(silentMs, late('the next byte'));
     outgoing.on('response', (answer) => {
       settle();

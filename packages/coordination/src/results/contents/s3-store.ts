@@ -10,8 +10,8 @@ import { createS3Client } from './s3-request.ts';
 /**
  * Stores objects in an S3-compatible store, as `<tenant>/<id>`. S3 requires the length of an object before its first
  * byte, and its digest for the signature, so the bytes are buffered in an unlinked file: a slow client holds no
- * connection to the store, and a crash leaves no file.
- * @param settings.CP_ARTIFACT_FOLDER the folder of that file; the system's temporary folder when empty
+ * connection to the store, and a crash leaves no file behind.
+ * @param settings.CP_ARTIFACT_FOLDER the folder of that file; the system's temporary folder if empty
  */
 export function createS3Store(settings: Settings): ContentStore {
   const client = createS3Client(settings);

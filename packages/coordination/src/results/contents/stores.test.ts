@@ -98,10 +98,10 @@ describeLong("Debian's OpenStack Swift by its S3 interface", { skip: swiftMissin
   before(async () => {
     swift = await startSwift(async (env) => {
       const client = createS3Client(readCoordinationSettings(env));
-      // 409: an earlier attempt created it.
+      // 409: an earlier attempt has already created the bucket.
       (await client.send({ method: 'PUT', expected: [200, 409] })).resume();
       client.close();
-      // The object server may start after the container server.
+      // The object server may start after the container server, so a write is tried as well.
       const probing = storeOf(env);
       await probing.write(nameOf(), chunksOf(freshBytes(1))).finally(() => probing.close());
     });

@@ -103,7 +103,7 @@ test('an object that cannot be deleted blocks no other, is logged, and is retrie
     [],
   );
   assert.equal(logged.filter((line) => line.includes(poisoned)).length, 1);
-  // It is postponed: the next run skips it.
+  // The object is postponed: the next run skips it.
   await job.run();
   assert.equal(logged.filter((line) => line.includes(poisoned)).length, 1);
   await rm(place, { recursive: true });

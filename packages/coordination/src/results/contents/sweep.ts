@@ -14,18 +14,21 @@ import { discardUnreferenced, removeDoomed } from './discard-contents.ts';
 
 const batchMax = 100;
 /**
- * The bytes of an upload arrive within 600 s and are stored within another 600 s; after that the upload is complete or
- * lost.
+ * The bytes of an upload arrive within 600 s and are stored within another 600 s; after that, the upload is either
+ * complete or lost.
  */
 const writingSecondsMax = 3600;
-/** After this many consecutive failures the store counts as unavailable; each attempt may last until its timeout. */
+/**
+ * After this many consecutive failures, the store counts as unavailable, because each attempt may last until its
+ * timeout.
+ */
 const failuresMax = 3;
 
 type Tools = Pick<JobTools<Context>, 'pool' | 'log'> & Pick<Context, 'contents'>;
 
 /**
- * Deletes expired uploads and the bytes that nothing references. A reference that is used concurrently keeps its bytes.
- * A failed deletion is retried later and doesn't block the others. See docs/reference/artifacts.md#storage.
+ * Deletes expired uploads and the bytes that nothing references. Bytes that a concurrent request is about to reference
+ * are kept. A failed deletion is retried later and doesn't block the others. See docs/reference/artifacts.md#storage.
  */
 export function deleteUnreferencedContents({ pool, log, contents }: Tools): Job {
   const name = 'contents';
@@ -73,7 +76,7 @@ async function deleteDoomed(pool: Pool, contents: ContentStore, putOff: PutOff):
     if (failures === failuresMax) break;
     const name = { id, tenantId };
     deleted += await putOff.attempt(id, async () => {
-      // Its upload may have finished after all.
+      // The upload may have finished after all.
       if (state === 'writing' && (await pool.row(updateWritingToDoomed(name))) === undefined) return 0;
       await removeDoomed({ db: pool }, contents, name);
       return 1;

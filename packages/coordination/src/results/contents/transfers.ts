@@ -7,7 +7,7 @@ import { fail } from '../errors.ts';
 const transfersMax = { all: 256, tenant: 96 };
 
 const limitOf = (subject: string, runningMax: number) =>
-  // No queue: a transfer may take minutes.
+  // Transfers aren't queued, because one may take minutes.
   new ConcurrencyLimit(subject, { runningMax, queuedMax: 0, waitMsMax: 0 });
 
 const limits = {
@@ -44,7 +44,7 @@ export function requireStore({ contents }: Context): ContentStore {
   return contents ?? fail('content_store_unavailable', {}, { reason: 'no content store is configured' });
 }
 
-/** Refuses with `content_store_unavailable` when the store fails; logs the cause. */
+/** Refuses with `content_store_unavailable` if the store fails, and logs the cause. */
 export async function requireAvailable<T>({ log, requestId }: Context, act: () => Promise<T>): Promise<T> {
   try {
     return await act();

@@ -56,9 +56,9 @@ function write(
 }
 
 /**
- * Records stored bytes as an upload of the caller. A tenant stores equal bytes once: if they exist, the new ones are
- * left for removal. See docs/reference/artifacts.md#upload.
- * @throws Refusal `content_store_unavailable` when the bytes were discarded meanwhile
+ * Records stored bytes as an upload of the caller. A tenant stores equal bytes only once: if they already exist, the
+ * new ones are left for removal. See docs/reference/artifacts.md#upload.
+ * @throws Refusal `content_store_unavailable` if the bytes have been discarded in the meantime
  */
 export async function createUpload(
   context: Context,

@@ -17,7 +17,7 @@ import { invocationFailed, invocationRetryScheduled, invocationSucceeded } from 
 
 /**
  * Accepts an attempt's output. An output that violates the contract fails the call without a retry, since another
- * executor would not do better.
+ * executor would not do any better.
  * @throws Refusal `invalid_document` for an output that is not an object
  */
 export async function takeOutput(
@@ -32,7 +32,7 @@ export async function takeOutput(
   return succeed(context, row, skill, output as JsonObject, cost);
 }
 
-/** How an output violates the contract: by its size, or by its schema. */
+/** How an output violates the contract: its size, or its schema. */
 function violationOf(skill: CallableSkill, output: unknown): InvocationError | undefined {
   const code = 'output_contract_violation';
   try {
@@ -91,7 +91,9 @@ async function succeed(
   return ended;
 }
 
-/** The content of the artifact: a small output as a whole, otherwise its size; the call has the full output. */
+/**
+ * The content of the artifact: a small output in full; otherwise only its size, because the call has the full output.
+ */
 function resultOf({ id }: InvocationRow, { name, version }: CallableSkill, output: JsonObject): JsonObject {
   const about = { invocationId: id, skill: name, version };
   const { bytes, depth, nodes } = measureDocument({ ...about, output });
@@ -155,7 +157,7 @@ function aboutOf(
   return { skillId, skill: eventText(name), version, attempt, taskId, runId };
 }
 
-/** Omits the error's details, which may repeat the request. */
+/** The error's details are omitted, because they may repeat the request. */
 function shownError({ code, message }: InvocationError) {
   return { code, message: eventText(message) };
 }

@@ -31,7 +31,7 @@ import { lockNextPending } from './claim-invocation.sql.ts';
  * docs/reference/trust.md#nobody-proves-their-own-work.
  */
 const barredCalls = byDepth(4000, 40_000);
-/** Rows read: the heads of the queue, one step per set of barred principals, and the calls after them. */
+/** The rows read: the heads of the queue, one step per set of barred principals, and the calls after them. */
 const pagesMax = 160;
 
 let baton: TestCoordination;
@@ -53,7 +53,7 @@ const attemptOf = async (id: string) => (await done(baton.admin.get(`/tasks/${id
 const checkOf = (skill: { name: string; version: string }) =>
   checkBy('deterministic', { spec: { skill: `${skill.name}@${skill.version}`, expect: { passed: true } } });
 
-/** A task of the worker that the skill verifies. */
+/** A task of the worker that is verified by the skill. */
 async function judged(skill: any, by: Worker = worker, more: object = {}) {
   const { task, run } = await makeRun(baton, by, { task: { acceptance: [checkOf(skill)], ...more } });
   await done(by.actor.post(`/runs/${run.id}:succeed`, {}));
@@ -124,7 +124,7 @@ test('a person with restricted visibility is not offered the call that verifies 
   assert.deepEqual(await refused(named(), 403, 'not_eligible'), { invocationId: callId, taskId: task.id });
   const behind = await done(invoke(baton.admin, skill), 201);
   assert.equal((await done(claimCall(person, skill))).invocation.id, behind.id);
-  // Invisible calls count as missing: no response reveals that a call exists, or which principals it bars.
+  // An invisible call counts as missing: no response reveals that it exists, or which principals it bars.
   const other = await makeWorkspace(baton);
   await baton.pool.run(sql`update tasks set workspace_id = ${other.id} where id = ${task.id}`);
   assert.equal((await named()).status, 204);

@@ -14,7 +14,7 @@ export function findLosses([notedAt, id]: QueuePosition, rowsMax: number) {
     order by noted_at, id limit ${rowsMax}`;
 }
 
-/** Returns no row when another worker has locked it, or when it is done. */
+/** Returns no row if another worker has locked the entry, or if the entry is done. */
 export function lockFreeLoss(tenantId: string, id: string) {
   return sql<BasisLossRow>`
     select * from basis_losses where id = ${id} and tenant_id = ${tenantId} for update skip locked`;

@@ -12,7 +12,8 @@ import {
 } from '../../testing/results/invocations.ts';
 
 /**
- * Tests the end of calls that lost their basis: at a claim, and by a worker. See docs/reference/skills.md#lost-basis.
+ * Tests that calls that have lost their basis are ended, both at a claim and by a worker. See
+ * docs/reference/skills.md#lost-basis.
  */
 let baton: TestCoordination;
 let worker: ReturnType<typeof makeCallWorker>;

@@ -19,7 +19,7 @@ import { payloadBytesMax } from './invocation.ts';
 import { invocationRequested } from './invocations.events.ts';
 import { hasPendingCalls, insertInvocation } from './invocations.sql.ts';
 
-/** Extra time for executors to claim pending calls. */
+/** The `Retry-After` of `rate_limited`: executors claim pending calls in the meantime. */
 const retryAfterSeconds = 5;
 
 /** A callable skill. */
@@ -59,8 +59,8 @@ export function requireContractRights(
 }
 
 /**
- * The permissions that a binding grants without the decision point; null without a decision point, when all of them
- * count.
+ * The permissions that a binding grants without the decision point; null without a decision point, in which case all of
+ * them count.
  */
 export function namesOfBindings({ authorities }: Context): readonly Permission[] | null {
   return authorities === undefined ? null : permissionNames.filter(isDecidedHere);
@@ -79,8 +79,8 @@ export interface Call {
 }
 
 /**
- * Stores a call on behalf of the caller and writes its event. @returns undefined if another call used the key or the
- * basis meanwhile, or the skill was disabled
+ * Stores a call on behalf of the caller and writes its event.
+ * @returns undefined if another call has used the key or the basis in the meantime, or the skill has been disabled
  * @throws Refusal `rate_limited` if CP_SKILL_INVOCATIONS_PENDING_MAX calls of the tenant are pending
  */
 export async function writeCall(context: Context, call: Call): Promise<InvocationRow | undefined> {
@@ -127,7 +127,7 @@ const keptBytesMax = 2_097_152;
 const prepared = new BoundedCache<PreparedSchema>(keptBytesMax);
 
 /**
- * The schema of a skill's inputs or outputs, which never changes: it is compiled once per process. Formats are
+ * The schema of a skill's inputs or outputs. It never changes, so it is compiled once per process. Formats are
  * asserted.
  */
 export function schemaOf({ id, contract }: CallableSkill, side: 'inputs' | 'outputs'): PreparedSchema {

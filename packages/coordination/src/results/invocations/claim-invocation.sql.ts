@@ -13,7 +13,7 @@ export interface ExecutorReach {
   invocationId: string | null;
 }
 
-/** The permissions that the binding determines when a decision point decides the others; null for all. */
+/** The permissions that the binding determines if a decision point decides the others; null for all. */
 export type NamesOfBindings = readonly string[] | null;
 
 /** The fields from which the permissions of a call are evaluated. */
@@ -41,16 +41,16 @@ function isQueueInReach(reach: ExecutorReach) {
 }
 
 /**
- * How many calls at the heads of queues, in one queue and in all, an executor tries in order to find an unlocked one.
+ * How many calls at the heads of queues, per queue and in total, an executor tries in order to find an unlocked one.
  */
 const headsOfQueueMax = 20;
 const headsMax = 100;
 
 /**
- * Locks the oldest pending call that an executor can execute and that is not locked. It steps from queue to queue of
- * the tenant by the index, so that a queue for other executors costs one index lookup, regardless of its length. A
- * separate subquery reads the clock, which makes it a condition of the index: calls that await a retry are not read
- * either.
+ * Locks the oldest pending call that an executor can execute and that is not locked. The index is used to step from
+ * queue to queue of the tenant, so that a queue for other executors costs one index lookup, regardless of its length. A
+ * separate subquery reads the clock, which makes it a condition of the index, so that calls that await a retry aren't
+ * read either.
  *
  * Calls that verify the executor's own work are skipped. If they are at the head of a queue, a separate index steps
  * over the sets of barred principals in that queue: one lookup per set, regardless of its number of calls. The number
@@ -125,15 +125,15 @@ export function lockNextPending(tenantId: string, reach: ExecutorReach) {
 }
 
 /**
- * `lockNextPending` for an executor with restricted visibility: it steps from queue to queue of each visible workspace,
- * so that pending calls elsewhere cost nothing, regardless of their number. A call for a task is visible if the task
- * is. It stays in the queue of the workspace in which it was requested: after a move of the task, only executors who
- * see both workspaces get it.
+ * Like `lockNextPending`, for an executor with restricted visibility: it steps from queue to queue of each visible
+ * workspace, so that pending calls elsewhere cost nothing, regardless of their number. A call for a task is visible if
+ * the task is. The call stays in the queue of the workspace in which it was requested: after the task has moved, only
+ * executors who see both workspaces get the call.
  *
  * Calls of tasks that moved out of view, and calls that verify the executor's own work, are skipped individually. Their
  * number is small: a queue has at most CP_SKILL_INVOCATIONS_PENDING_MAX calls, and these people executed or saw each of
  * the tasks.
- * @param viewerId whose visibility applies
+ * @param viewerId the viewer whose visibility applies
  */
 export function lockNextVisiblePending(tenantId: string, reach: ExecutorReach, viewerId: string) {
   return sql<{ id: string }>`
@@ -174,8 +174,8 @@ export function lockNextVisiblePending(tenantId: string, reach: ExecutorReach, v
 }
 
 /**
- * `lockNextPending` for one call by its id: it waits for a lock, because no other call is acceptable. @param viewerId
- * the viewer whose visibility applies; null for a viewer who sees everything
+ * Like `lockNextPending`, for one call by its id: it waits for a lock, because no other call is acceptable.
+ * @param viewerId the viewer whose visibility applies; null for a viewer who sees everything
  */
 export function lockNamedPending(tenantId: string, reach: ExecutorReach, viewerId: string | null) {
   return sql<{ id: string; task_id: string | null; is_barred: boolean }>`

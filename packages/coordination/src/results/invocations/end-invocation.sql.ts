@@ -65,7 +65,7 @@ export function updateToRetried(tenantId: string, id: string, error: InvocationE
 
 export type DueLeaseRow = { id: string; tenant_id: string; lease_expires_at: string };
 
-/** Expired leases of all tenants; each is checked again under its lock. */
+/** Calls of all tenants whose lease has expired; each is checked again under its lock. */
 export function findDueLeases([leaseExpiresAt, id]: QueuePosition, rowsMax: number) {
   return sql<DueLeaseRow>`
     select id, tenant_id, lease_expires_at from skill_invocations
@@ -82,7 +82,7 @@ export function lockFreeExpired(tenantId: string, id: string) {
     for no key update skip locked`;
 }
 
-/** The same for the oldest expired leases of a tenant. */
+/** Locks the calls with the oldest expired leases of a tenant, except those that are already locked. */
 export function lockExpiredOfTenant(tenantId: string, rowsMax: number) {
   return sql<InvocationRow>`
     select * from skill_invocations

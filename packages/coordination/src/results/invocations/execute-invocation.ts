@@ -41,7 +41,7 @@ import {
 import { invocationClaimed } from './invocations.events.ts';
 import { findInvocation } from './invocations.sql.ts';
 
-/** The maximum number of calls that one claim examines; it cancels those that have lost their basis. */
+/** The maximum number of calls that one claim examines; those that have lost their basis are cancelled. */
 const looksMax = 20;
 
 /**
@@ -90,7 +90,7 @@ async function lockPending(
   return found;
 }
 
-/** Assigns a locked call to the caller; cancels one without a basis, and requeues one whose skill has moved. */
+/** Assigns a locked call to the caller; cancels a call without a basis, and requeues one whose skill has moved. */
 async function take(
   context: Context,
   id: string,
@@ -196,7 +196,7 @@ export async function completeInvocation(
 }
 
 /**
- * Records a failed attempt. Parts of the text that are shaped like a secret are not stored.
+ * Records a failed attempt. Parts of the message that are shaped like a secret are not stored.
  * @throws Refusal `invalid_document`, `payload_too_large`, `payload_too_deep`, `secret_material_rejected`, `not_found`,
  * `stale_invocation_lease`
  */

@@ -34,8 +34,8 @@ export function requeueExpiredCalls({ pool, command, log }: JobTools<Context>): 
 }
 
 /**
- * The same for a few calls of a tenant when one of its executors claims work, so that calls need not wait for the
- * worker.
+ * Requeues or fails a few calls of a tenant whose leases have expired when one of its executors claims work, so that
+ * they needn't wait for the worker.
  */
 export async function expireLeasesOfTenant(context: Context): Promise<void> {
   for (const row of await context.db.rows(lockExpiredOfTenant(context.tenantId, lapsedAtClaimMax)))

@@ -64,7 +64,7 @@ export const SkillInvocation = z
   .meta({ id: 'SkillInvocation' });
 export type SkillInvocation = z.infer<typeof SkillInvocation>;
 
-/** The body schema doesn't even check the type: the document checks have their own codes. */
+/** The body schema doesn't even check the type, because the document checks have their own error codes. */
 const payload = z.unknown().meta({ type: 'object', 'x-maxBytes': payloadBytesMax });
 const sessionId = Uuid.nullish();
 /** Accepts tokens that were never issued: they are refused as stale. */

@@ -31,7 +31,7 @@ export const invocationRequested = defineEvent(
   }),
 );
 
-/** Stored in the journal, but not delivered. */
+/** Stored in the journal, but not delivered to sinks. */
 export const invocationClaimed = defineEvent(
   'skill.invocation_claimed',
   'skill_invocation',

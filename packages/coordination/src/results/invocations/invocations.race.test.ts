@@ -44,7 +44,7 @@ test('a late success concurrent with the retry: one of them counts, and the reco
     const call = await runningCall(executors[0] as Actor, baton.admin, retried);
     const { id, fencingToken } = call;
     await endCallLease(baton, id);
-    // The lease is slightly longer in every second round, so that both orders occur.
+    // In every second round the lease is slightly longer, so that both orders occur.
     if (round % 2 === 0)
       await baton.pool.run(sql`
         update skill_invocations set lease_expires_at = clock_timestamp() + interval '4 ms' where id = ${id}`);
@@ -91,7 +91,7 @@ test('two executors at expiry: one takes over the call with a higher token, and 
     await endCallLease(baton, id);
     const claims = await Promise.all([1, 2].map((index) => claimCall(executors[index] as Actor, retried)));
     const taken = claims.filter(({ status }) => status === 200);
-    // Each may find the row locked by the other, which is about to claim it or has just released it.
+    // Each request may find the row locked by the other, which is about to claim it or has just released it.
     assert.ok(taken.length <= 1, `round ${round}`);
     const [first] = taken.length === 1 ? taken : [await claimCall(executors[1] as Actor, retried)];
     assert.equal(first?.status, 200, `round ${round}`);

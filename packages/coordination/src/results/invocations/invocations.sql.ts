@@ -22,9 +22,9 @@ export interface NewInvocation {
 }
 
 /**
- * Locks the skill against being disabled until the commit. Returns no row when the skill is disabled, when the key
- * already identifies a call, or when the basis was used. A task can't be claimed while it is verified, so all
- * principals that worked on it are known by now.
+ * Locks the skill against being disabled until the commit. Returns no row if the skill is disabled, the key already
+ * identifies a call, or the basis has been used. A task can't be claimed while it is verified, so all principals that
+ * worked on it are known by now.
  */
 export function insertInvocation(call: NewInvocation) {
   const basis = call.basis === null ? null : JSON.stringify(call.basis);
@@ -71,7 +71,7 @@ export function findNamedInvocation(tenantId: string, id: string) {
     where i.id = ${id} and i.tenant_id = ${tenantId}`;
 }
 
-/** The call of a principal with this key; keys that the core generates can't equal a key from a request. */
+/** The call of a principal with this key; keys that the core generates can't equal a key in a request. */
 export function findInvocationOfKey(principalId: string, isSent: boolean, idempotencyKey: string) {
   return sql<NamedInvocationRow>`
     select i.*, s.name as skill, s.version from skill_invocations i join skills s on s.id = i.skill_id
@@ -91,9 +91,9 @@ export function findToolRights(tenantId: string, runId: string, skillId: string)
 }
 
 /**
- * The use of a skill that an approval permits: its gate's task, and whether it was used for this version. If the
- * decider was shown an outcome of the decision, the approval permits only that outcome: a worker executes the outcome
- * of the task's type, and the verification that of a check.
+ * The use of a skill that an approval permits: its gate's task, and whether it has already been used for this version.
+ * If the decider was shown an outcome of the decision, the approval permits only that outcome: the outcome of a task's
+ * type is executed by a worker, and that of a check by the verification.
  */
 export function findApprovalBasis(tenantId: string, approvalId: string, skillId: string) {
   return sql<{ task_id: string | null; is_approved: boolean; is_terminal: boolean; is_used: boolean }>`

@@ -495,7 +495,8 @@ describe('under the lease', () => {
     const { id, fencingToken, startedAt } = await runningCall(executor, baton.admin, skill);
     const beaten = await done(act(executor, id, 'heartbeat', { fencingToken, leaseSeconds: 200 }));
     assert.ok(beaten.heartbeatAt !== null);
-    // The statement reads the clock twice, and both values are rounded to milliseconds.
+    // The statement reads the clock twice, and both values are rounded to milliseconds, so the difference may be off by
+    // one.
     const leaseMs = Date.parse(beaten.leaseExpiresAt) - Date.parse(beaten.heartbeatAt);
     assert.ok(Math.abs(leaseMs - 200_000) <= 1, `${leaseMs}`);
     const capped = await done(act(executor, id, 'heartbeat', { fencingToken, leaseSeconds: 3000 }));

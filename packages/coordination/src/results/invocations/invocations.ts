@@ -6,7 +6,7 @@ import { type InvocationRow, invocationOf, type SkillInvocation } from './invoca
 import { findInvocation } from './invocations.sql.ts';
 
 /**
- * Reads a call, for its requester, its executor, and all who execute skills.
+ * Reads a call, for its requester, its executor, and everyone who may execute skills.
  * @throws Refusal `not_found`, also for any other caller
  */
 export async function getInvocation(context: Context, id: string): Promise<SkillInvocation> {
@@ -18,7 +18,7 @@ export async function getInvocation(context: Context, id: string): Promise<Skill
 }
 
 /**
- * Cancels a call: a late result of its executor is refused. Cancelling again changes nothing.
+ * Cancels a call; if its executor reports a result later, that result is refused. Cancelling again changes nothing.
  * @throws Refusal `not_found`, also for callers who neither requested it nor manage the organisation;
  * `invocation_terminal`
  */

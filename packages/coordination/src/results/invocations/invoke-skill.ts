@@ -28,8 +28,8 @@ import {
 } from './invocations.sql.ts';
 
 /**
- * Requests a call to a skill; the checks run in the documented order. See docs/reference/skills.md#invoke.
- * @returns the call, and whether it is new: a key that identifies an existing call returns it
+ * Requests a call of a skill; the checks run in the documented order. See docs/reference/skills.md#invoke.
+ * @returns the call, and whether it is new: if the key identifies an existing call, that call is returned
  */
 export async function invokeSkill(
   context: Context,
@@ -54,7 +54,7 @@ export async function invokeSkill(
   requireContractRights(context, skill, resource);
   if (run !== undefined) await counted(context, () => requireTool(context, run, skill));
   const basis = await basisOf(context, skill, { approvalId: request.approvalId, taskId: place.taskId }, run);
-  // With an approval, the principal is the requester, even in a run.
+  // If an approval permits the call, the principal is the requester, even in a run.
   const requestedBy =
     run === undefined || basis?.kind === 'approval'
       ? ({ kind: 'principal', ref: context.caller.principalId } as const)
@@ -64,7 +64,7 @@ export async function invokeSkill(
   return refuseRival(context, request, basis);
 }
 
-/** Another call used the key or the basis between the check and the insert, or the skill was disabled. */
+/** Between the check and the insert, another call has used the key or the basis, or the skill has been disabled. */
 async function refuseRival(context: Context, request: InvocationRequest, basis: AuthorizationBasis | null) {
   const earlier = await findRepeated(context, request);
   if (earlier !== undefined) return repeat(earlier, request);
@@ -138,8 +138,8 @@ async function placeOf(
 }
 
 /**
- * A run uses the skills of its principal, limited by the protocols that the projects above its task allow and, if it
- * was launched, by the grants of its handle.
+ * A run uses the skills of its principal, limited to the protocols that the projects above its task allow and, if it
+ * was launched, to the grants of its handle.
  */
 async function requireTool(context: Context, run: LiveRunRow, skill: CallableSkill): Promise<void> {
   const rights = await context.db.row(findToolRights(context.tenantId, run.id, skill.id));
@@ -178,7 +178,7 @@ async function basisOf(
   run: LiveRunRow | undefined,
 ): Promise<AuthorizationBasis | null> {
   if (skill.side_effects !== 'external_write') {
-    // An approval that isn't needed must still exist.
+    // Even an approval that isn't needed must exist.
     if (approvalId != null) await getApprovalRow(context, approvalId);
     return null;
   }

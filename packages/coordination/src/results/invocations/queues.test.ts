@@ -14,7 +14,10 @@ import { lockNextPending, lockNextVisiblePending } from './claim-invocation.sql.
  * docs/reference/skills.md#executors): 100,000 calls read no additional page.
  */
 const foreignCalls = byDepth(8000, 40_000);
-/** Buffers for the steps from queue to queue, and the few calls at the head of the own queue; four queues read 40. */
+/**
+ * Buffers for the steps from queue to queue, and for the few calls at the head of the executor's own queue; four queues
+ * read 40.
+ */
 const pagesMax = 120;
 
 let baton: TestCoordination;
@@ -51,7 +54,7 @@ test('calls of other protocols, origins and audiences, and those that await a re
   ]);
   for (const skill of [elsewhere, foreign, mcp])
     await copyOf(await done(invoke(baton.admin, skill), 201), foreignCalls / 4);
-  // Calls of the own queue that are due later.
+  // Calls in the executor's own queue that are due later.
   const later = await done(invoke(baton.admin, mine), 201);
   await baton.pool.run(sql`
     update skill_invocations set available_at = available_at + interval '1 day' where id = ${later.id}`);

@@ -13,7 +13,9 @@ import { findInvocationOfKey, findNamedInvocation } from './invocations.sql.ts';
 export interface InternalCall {
   /** The id of the new call, if the requester has already chosen it. */
   readonly id?: string;
-  /** `ref` is the id of the origin: an evaluation of a rule, an attempt of a verification, an approval. */
+  /**
+   * `ref` is the id of the origin: of an evaluation of a rule, an attempt of a verification, or an approval.
+   */
   readonly requestedBy: {
     readonly kind: Exclude<InvocationRow['requested_by_kind'], 'run'>;
     readonly ref: string;
@@ -23,7 +25,7 @@ export interface InternalCall {
   readonly inputs: unknown;
   /**
    * Identifies the call among those that the core requests for this principal: a repeated request returns the existing
-   * one.
+   * call.
    */
   readonly idempotencyKey?: string | null;
   /** The task that gets the result as an artifact; its workspace gets the events. */
@@ -35,8 +37,8 @@ export interface InternalCall {
 }
 
 /**
- * Requests a call of a skill in the caller's transaction: work rules, verification, outcomes of decisions. Its end is
- * in the journal (`skill.invocation_succeeded`, `_failed`, `_cancelled`, entity `skill_invocation`) and in
+ * Requests a call of a skill in the caller's transaction, for work rules, verification, and outcomes of decisions. Its
+ * end is in the journal (`skill.invocation_succeeded`, `_failed`, `_cancelled`, entity `skill_invocation`) and in
  * `getInvocationEnd`. The call lives as long as the credential of `context.caller`.
  * @throws Refusal `not_found`, `skill_not_invocable`, `idempotency_key_required`, `invalid_document`,
  * `payload_too_deep`, `payload_too_large`, `invalid_skill_inputs`, `skill_permission_denied`,
@@ -58,7 +60,7 @@ export async function requestInvocation(context: Context, asked: InternalCall): 
   const { inputs } = asked;
   checkInputs(skill, inputs);
   requireContractRights(context, skill, task === null ? `tenant:${context.tenantId}` : `task:${task.id}`);
-  // One call consumes the basis for external effects; other calls can't use it.
+  // The basis for external effects is used up by one call; other calls can't use it.
   const basis = skill.side_effects === 'external_write' ? (asked.basis ?? null) : null;
   if (skill.side_effects === 'external_write' && basis === null) fail('skill_side_effect_not_authorized');
   const place = { taskId: task?.id ?? null, workspaceId: task?.workspaceId ?? asked.workspaceId ?? null };
@@ -99,7 +101,7 @@ export async function getInvocationEnd(
   return { ...invocationOf(row), skill: `${row.skill}@${row.version}`, ageSeconds: row.age_seconds };
 }
 
-/** The first required member of an output that is missing or has another value; undefined if all match. */
+/** The first required member that is missing from an output or has another value; undefined if all match. */
 export function missesExpected(
   { output }: Pick<InvocationEnd, 'output'>,
   expected: JsonObject = {},

@@ -18,9 +18,9 @@ const batchMax = 50;
 const callsMax = 200;
 
 /**
- * Ends the calls that lost their basis: their principal was disabled, its credential closed or narrowed, the skill
- * disabled or revoked from the principal, the run ended, or the task closed. Calls of a skill that moved change to its
- * new queue. See docs/reference/skills.md#lost-basis.
+ * Ends the calls that have lost their basis: their principal was disabled, its credential was revoked or narrowed, the
+ * skill was disabled or revoked from the principal, the run ended, or the task was closed. If a skill moved, its calls
+ * move to its new queue. See docs/reference/skills.md#lost-basis.
  */
 export function withdrawCalls({ pool, command, log }: JobTools<Context>): Job {
   const name = 'skill-bases';

@@ -56,7 +56,7 @@ function require(field: string, holds: boolean): void {
   if (!holds) fail('observation_invalid', { field });
 }
 
-/** Counted in UTF-16 code units, as JavaScript does. */
+/** Counted in UTF-16 code units, as in JavaScript. */
 function isWithin(text: string, charactersMax: number): boolean {
   return text.trim() !== '' && text.length <= charactersMax;
 }
@@ -77,7 +77,7 @@ function parseRef({ system, id, url }: NonNullable<NewObservation['externalRef']
 function parseInstant(sent: string): string {
   const time = instantForm.test(sent) ? Date.parse(sent) : Number.NaN;
   const text = Number.isNaN(time) ? '' : new Date(time).toISOString();
-  // An offset can push an instant out of the years that have four digits.
+  // An offset can move an instant out of the range of four-digit years.
   require('observedAt', /^(?!0000)\d{4}-/.test(text));
   return text;
 }
@@ -116,7 +116,7 @@ function checkFact(
   require(`${at}.confidence`, confidence == null || (confidence >= 0 && confidence <= 1));
 }
 
-/** Content is checked like comments; documents by the names of their keys and all their text. */
+/** Content is checked like comments; documents are checked for the names of their keys and all their text. */
 function refuseSecrets({ content, data, assertions, externalRef }: ObservedFacts): void {
   refuseSecretText(content, 'content');
   for (const [field, document] of Object.entries({ data, assertions, externalRef }))

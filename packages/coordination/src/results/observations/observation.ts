@@ -29,7 +29,7 @@ export const Assertion = z
   .meta({ id: 'Assertion' });
 export type Assertion = z.infer<typeof Assertion>;
 
-/** An unknown kind is refused with the code for values, not with a schema error. */
+/** An unknown kind is refused with the error code for invalid values, not with a schema error. */
 const UnknownAssertion = z
   .looseObject({ assert: text.refine((kind) => kind !== 'entity' && kind !== 'fact') })
   .meta({ 'x-maxBytes': documentBytesMax });
@@ -83,7 +83,7 @@ export const RecordedObservation = z
   .meta({ id: 'RecordedObservation' });
 export type RecordedObservation = z.infer<typeof RecordedObservation>;
 
-/** The key to find an observation by: its kind, and the task or the external object that it concerns. */
+/** The key for finding an observation: its kind, and the task or the external object that it concerns. */
 export interface Observable {
   kind: string;
   source: string | undefined;

@@ -1,7 +1,7 @@
 import { defineFixtures, defineObject } from '../../testing/app/fixtures.ts';
 import { done } from '../../testing/leases.ts';
 
-/** Observations have no path of their own; evidence references them. */
+/** Observations have no path of their own; evidence refers to them. */
 export const observation = defineObject({
   path: '/observations/{id}',
   make: ({ actor }) =>
@@ -11,7 +11,7 @@ export const observation = defineObject({
     }>,
 });
 
-/** The id of the event that published it, for an observation that supersedes it. */
+/** The id of the event that published an observation, for an observation that supersedes it. */
 export const observationEvent = defineObject({
   path: '/observation-events/{id}',
   async make(tenant) {

@@ -35,7 +35,7 @@ export function findOwnSession(tenantId: string, principalId: string, sessionId:
     select id from sessions where id = ${sessionId} and tenant_id = ${tenantId} and principal_id = ${principalId}`;
 }
 
-/** An observation, and whether it is from a prover; those from provers come first. */
+/** An observation, and whether its author is a prover; observations by provers come first. */
 type FoundObservation = Pick<ObservationRow, 'id' | 'event_id'> & { is_proof: boolean };
 
 /**
@@ -44,8 +44,8 @@ type FoundObservation = Pick<ObservationRow, 'id' | 'event_id'> & { is_proof: bo
 const candidatesMax = 1000;
 
 /**
- * The newest observation about a task that no later one supersedes; none if the newest 1,000 don't match. An
- * observation from a non-prover supersedes none of a prover, and is returned only without one of a prover.
+ * The newest observation about a task that hasn't been superseded; no row if none of the newest 1,000 matches. An
+ * observation of a non-prover doesn't supersede one of a prover, and is returned only if there is none of a prover.
  */
 export function findNewestOfTask(tenantId: string, { kind, source, taskId, barred }: Observable) {
   return sql<FoundObservation>`
@@ -61,7 +61,7 @@ export function findNewestOfTask(tenantId: string, { kind, source, taskId, barre
     order by is_proof desc, o.recorded_at desc, o.id desc limit 1`;
 }
 
-/** The same about an external object, and also about a task if one is given. */
+/** Like `findNewestOfTask`, but about an external object, and also about a task if one is given. */
 export function findNewestOfReference(
   tenantId: string,
   { system, id }: { system: string; id: string },

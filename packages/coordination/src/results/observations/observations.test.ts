@@ -97,7 +97,7 @@ test('every optional field is in the payload when it was given', async () => {
     observedAt: '2026-11-22T08:00:00.000Z',
   });
   assert.equal(event?.session_id, sessionId);
-  // The event of a task's observation belongs to the workspace of the task.
+  // The event for a task's observation belongs to the workspace of the task.
   const other = await done(observe({ task: task.id }), 201);
   const items = await readJournal(other.id);
   assert.equal(items[0].workspaceId, workspace.id);

@@ -27,7 +27,7 @@ import {
 } from './observations.sql.ts';
 
 /**
- * Publishes a fact in the journal. Repeating the same source and key by the same author writes nothing, also when
+ * Publishes a fact in the journal. If the same author repeats a source and key, nothing is written, even if the
  * requests are concurrent. See docs/reference/memory.md#observations.
  * @param knownId the id of the new observation, if the caller has already chosen it
  * @throws Refusal `permission_denied`, `observation_invalid`, those of documents, `not_found`, `child_grant_exceeded`
@@ -63,7 +63,7 @@ export async function recordObservation(
       supersedes: told.supersedes ?? null,
     }),
   );
-  // A concurrent request inserted it between the check and this statement, which waited for it.
+  // A concurrent request inserted the observation between the check and this statement, which waited for that request.
   if (row === undefined) return answer((await repeated(context, facts)) as ObservationRow, true);
   const about = { entityId: id, eventId, workspaceId: placeId, sessionId };
   emit(context, observationRecorded, about, { observedAt: row.recorded_at, ...facts, ...told });
@@ -84,8 +84,8 @@ function answer(row: ObservationRow, deduplicated: boolean): Reply<RecordedObser
 }
 
 /**
- * Resolves what the observation refers to. `placeId` is the workspace of its event. `aboutTaskId` is its task, for a
- * run the run's task, which determines who sees it.
+ * Resolves what the observation refers to. `placeId` is the workspace of its event. `aboutTaskId` is its task (for a
+ * run, the run's task), which determines who sees it.
  */
 async function referencesOf(context: Context, request: NewObservation) {
   const named = request.task == null ? undefined : await getTask(context, request.task);

@@ -15,7 +15,7 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { hasRejectedRenewal } from './outcomes.sql.ts';
 
-/** The target of the actions: the gate's task, and the values of expressions at the decision. */
+/** What the actions work on: the gate's task, and the values of expressions at the time of the decision. */
 export interface Subject {
   readonly approvalId: string;
   readonly decision: 'approved' | 'rejected';
@@ -23,12 +23,12 @@ export interface Subject {
   readonly lookup: Lookup;
 }
 
-/** Refusals that are temporary: the outcome waits. */
+/** Temporary refusals, after which the outcome waits. */
 export const waitingCodes: readonly string[] = ['task_claimed', 'approval_required'];
 
 /**
- * Executes one action of a decision on behalf of the decider. An action without effect is skipped, and `skipped`
- * gives the reason.
+ * Executes one action of a decision on behalf of the decider. An action without effect is skipped, and `skipped` gives
+ * the reason.
  * @throws Refusal, UnresolvedExpression, ActionFault: the reason why it can't be executed, or not yet (`waitingCodes`)
  */
 export async function executeDecisionAction(

@@ -28,7 +28,7 @@ const pauseSecondsMin = 2;
 const pauseSecondsMax = 300;
 
 /**
- * Executes the outcome of a decision as far as possible, in one transaction and on behalf of the decider. See
+ * Executes as much as possible of the outcome of a decision, in one transaction and on behalf of the decider. See
  * docs/reference/approvals.md#outcomes.
  * @returns 1, or 0 if another transaction has locked a task or the outcome: the outcome stays due
  */
@@ -59,7 +59,7 @@ export async function executeOutcome(context: Context, approvalId: string): Prom
 }
 
 /**
- * The tasks of all actions, so that they are locked at once; an action without a valid task fails when it is executed.
+ * The tasks of all actions, so that they are locked at once; an action whose task is invalid fails when it is executed.
  */
 async function targetsOf(context: Context, outcome: OutcomeOfApprovalRow, task: Task): Promise<string[]> {
   const lookup = lookupOfOutcome(context, outcome, task);
@@ -81,7 +81,10 @@ async function targetsOf(context: Context, outcome: OutcomeOfApprovalRow, task: 
   return ids;
 }
 
-/** The values of the expressions at the decision. Decisions that predate stored values resolve them now. */
+/**
+ * The values of the expressions at the time of the decision. For decisions made before such values were stored, the
+ * expressions are resolved now.
+ */
 function lookupOfOutcome(context: Context, outcome: OutcomeOfApprovalRow, task: Task): Lookup {
   const now = lookupOf(context, task, { approval: approvalOf(outcome) });
   return outcome.expression_values === null ? now : lookupIn(outcome.expression_values, now);
@@ -137,7 +140,7 @@ async function doActions(acting: Context, outcome: OutcomeOfApprovalRow, subject
   emit(acting, outcomeExecuted, aboutOf(outcome), payload);
 }
 
-/** Schedules the next attempt. The event is written once per wait, not per attempt. */
+/** Schedules the next attempt. The event is written once per wait, not once per attempt. */
 async function defer(
   acting: Context,
   outcome: OutcomeOfApprovalRow,
@@ -163,7 +166,7 @@ async function defer(
   });
 }
 
-/** Ends an outcome as failed and creates a task for the decider, once, so that a person handles it. */
+/** Ends an outcome as failed and creates a task for the decider, only once, so that a person handles it. */
 async function failOutcome(
   context: Context,
   outcome: OutcomeOfApprovalRow,

@@ -7,7 +7,7 @@ import type { OutcomeOfApprovalRow } from './outcome.ts';
 
 /**
  * Creates a task for the decider of a failed outcome, on behalf of the core itself: in the approval's workspace, or
- * without a workspace if that one accepts no tasks.
+ * without a workspace if the approval's workspace accepts no tasks.
  * @returns the id of the task; null if none could be created
  */
 export async function createFailureTask(

@@ -102,7 +102,7 @@ export interface Step {
   readonly when: 'success' | 'failure' | null;
 }
 
-/** The actions of an outcome in order; the reactions to a call follow it. */
+/** The actions of an outcome in order; the reactions to a call follow the call. */
 export function stepsOf(declared: readonly DecisionAction[]): Step[] {
   const steps: Step[] = [];
   for (const action of declared) {
@@ -115,7 +115,7 @@ export function stepsOf(declared: readonly DecisionAction[]): Step[] {
   return steps;
 }
 
-/** An action that was not attempted yet. */
+/** An action that has not been attempted yet. */
 export function untriedResult(action: DecisionAction, index: number): ActionResult {
   return { index, action: kindOf(action), status: 'not_executed', attempts: 0, result: null, error: null };
 }

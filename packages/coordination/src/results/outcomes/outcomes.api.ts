@@ -26,7 +26,7 @@ export const outcomesApi = [
     path: '/approvals/{id}:replay-outcome',
     summary: 'Retry the outcome of a decision.',
     description:
-      'For the decider, or an administrator, once the outcome has failed or hangs. Completed actions are not ' +
+      'For the decider, or an administrator, once the outcome has failed or is stuck. Completed actions are not ' +
       'repeated; a worker retries the others.',
     permission: 'approvals.decide',
     params,

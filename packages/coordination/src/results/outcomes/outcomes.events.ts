@@ -22,7 +22,7 @@ export const outcomeFailed = defineEvent(
   'approval',
   z.strictObject({
     ...about,
-    /** Null if the decider's credential, or the store, prevented every action. */
+    /** Null if every action was prevented by the decider's credential or by the store. */
     failedAction: ActionSummary.nullable(),
     actions: z.array(ActionSummary),
     failureWorkTaskId: Uuid.nullable(),

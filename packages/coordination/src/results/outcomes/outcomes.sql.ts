@@ -23,7 +23,7 @@ export function lockOutcome(tenantId: string, approvalId: string) {
 
 export type DueOutcomeRow = Pick<OutcomeRow, 'approval_id' | 'tenant_id'> & { next_attempt_at: string };
 
-/** Pending outcomes, the longest due first; each is checked again under its lock. */
+/** Pending outcomes, longest due first; each is checked again under its lock. */
 export function findDueOutcomes([nextAttemptAt, approvalId]: QueuePosition, rowsMax: number) {
   return sql<DueOutcomeRow>`
     select approval_id, tenant_id, next_attempt_at from approval_outcomes
@@ -67,7 +67,7 @@ export function hasRejectedRenewal(tenantId: string, approvalId: string) {
 export interface OutcomeProgress {
   status: 'pending' | 'deferred' | 'executed' | 'failed';
   actions: readonly ActionResult[];
-  /** Whether this counts as an attempt; checking whether a claim is still live does not. */
+  /** Whether this counts as an attempt. Merely checking whether a claim is still live doesn't. */
   isAttempt: boolean;
   /** Consecutive unexpected failures. */
   failures: number;

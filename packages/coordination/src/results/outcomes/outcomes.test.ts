@@ -163,7 +163,7 @@ test('a rejection has its declared outcome, also on another task', async () => {
     baton.admin.post(`/tasks/${task.id}/relations`, { toTask: spawner.id, type: 'spawned_by' }),
     201,
   );
-  // The relation was added after the request: the requested outcome concerned no other task.
+  // The relation was added after the request, so the requested outcome concerned no other task.
   const { current } = await done(person.get(`/approvals/${id}`));
   await tester.decide(id, 'reject', { subjectDigest: current.digest });
   await tester.work();

@@ -12,7 +12,7 @@ export async function getOutcome(context: Context, approvalId: string): Promise<
 }
 
 /**
- * Retries an outcome that failed or hangs, without repeating completed actions. For the decider, whose current
+ * Retries an outcome that failed or is stuck, without repeating completed actions. Only for the decider, whose current
  * credential is then used, or an administrator.
  * @throws Refusal `permission_denied`, `not_found`, `outcome_not_replayable`, `not_eligible`
  */

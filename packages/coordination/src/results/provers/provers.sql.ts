@@ -6,7 +6,7 @@ export function findWorkersOf(tenantId: string, taskId: string) {
     select distinct holder_id as id from claims where task_id = ${taskId} and tenant_id = ${tenantId}`;
 }
 
-/** The principals that requested an approval, the approvals that it replaces, and the completion that it checks. */
+/** The principals that requested an approval, the approvals that it replaces, or the completion that it checks. */
 export function findRequestersOf(tenantId: string, approvalId: string) {
   return sql<{ id: string }>`
     with recursive asked as (
@@ -22,7 +22,7 @@ export function findRequestersOf(tenantId: string, approvalId: string) {
     where v.requester_id is not null`;
 }
 
-/** Returns the given principals that hold a role in the whole tenant, in a workspace, or in an ancestor. */
+/** Returns those of the given principals that hold a role in the whole tenant, in a workspace, or in an ancestor. */
 export function findHoldersAmong(
   tenantId: string,
   roleId: string,

@@ -55,7 +55,7 @@ export async function findProvers(
   return { principalId, roleId, workspaceId: task.workspaceId, barred };
 }
 
-/** Returns the given principals whose evidence counts. */
+/** Returns those of the given principals whose evidence counts. */
 export async function proversAmong(
   { db, tenantId }: Context,
   { principalId, roleId, workspaceId, barred }: Provers,

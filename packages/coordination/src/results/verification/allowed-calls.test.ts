@@ -50,7 +50,7 @@ const makePayer = () => makeCallable(baton.admin, { sideEffects: 'external_write
 const nobodyIsCalled = async (skill: any) => assert.equal((await claimCall(executor, skill)).status, 204);
 const callOf = async (skill: any) => (await done(claimCall(executor, skill))).invocation;
 
-/** Adds evidence of CI, and runs the next evaluation. */
+/** Adds evidence from CI, and runs the next evaluation. */
 async function proveExternally(id: string) {
   const { evidence } = await read(id);
   const fact = { kind: 'external', externalRef: { system: 'ci', id: '1' }, check: 'external' };

@@ -7,13 +7,13 @@ import type { AttemptCheck, CheckResult, NotCounted } from '../../work/verificat
 import type { Context } from '../context.ts';
 import type { JudgedAttemptRow } from './verifications.sql.ts';
 
-/** An attempt during its evaluation. */
+/** An attempt while it is being evaluated. */
 export interface EvaluatedAttempt {
   attempt: JudgedAttemptRow;
   /** Locked. */
   task: TaskRow;
   rules: TypeRules;
-  /** The checks of the attempt, and those added to the task meanwhile. */
+  /** The checks of the attempt, and those added to the task in the meantime. */
   checks: AttemptCheck[];
   /** The results of the checks so far. */
   results: CheckResult[];
@@ -52,11 +52,11 @@ export interface CheckEvaluation {
   /** All checks of the attempt, and the results so far. */
   checks: readonly AttemptCheck[];
   results: readonly CheckResult[];
-  /** The context of the requester of the completion, in which approvals are requested and skills called. */
+  /** The context of the requester of the completion, on whose behalf approvals are requested and skills are called. */
   acting: Context;
-  /** The values of expressions of the task. */
+  /** The values of the task's expressions. */
   lookup: Lookup;
-  /** Whether this check has waited before: then the wait in `attempt` belongs to it, otherwise to another check. */
+  /** Whether this check has already waited: if so, the wait in `attempt` belongs to it, otherwise to another check. */
   hasWaited: boolean;
 }
 

@@ -17,7 +17,7 @@ type CheckEvaluator = (context: Context, evaluation: CheckEvaluation) => Promise
 const artifactsMax = 50;
 const ownWork = "A task can't be approved by a person who worked on it or requested its completion.";
 
-/** Evaluates one check of each kind. No check passes by default: one without an evaluation fails. */
+/** Evaluates one check of each kind. No check passes by default: a check without an evaluation fails. */
 export const checkEvaluators: Record<AttemptCheck['kind'], CheckEvaluator> = {
   deterministic: (context, evaluation) =>
     skillOfCheck(evaluation.check) === undefined
@@ -25,7 +25,7 @@ export const checkEvaluators: Record<AttemptCheck['kind'], CheckEvaluator> = {
       : evaluateBySkill(context, evaluation),
   external_state: evaluateExternalState,
   human: evaluateByPerson,
-  // No model can be called yet: the fallback person of the check decides; without one the check fails.
+  // No model can be called yet, so the fallback person of the check decides; without a fallback person the check fails.
   async llm_judge(context, evaluation) {
     const { approver, approverRole } = evaluation.check.spec ?? {};
     if (approver === undefined && approverRole === undefined) return { is: 'failed', reason: 'no_decision' };
@@ -33,7 +33,9 @@ export const checkEvaluators: Record<AttemptCheck['kind'], CheckEvaluator> = {
   },
 };
 
-/** Passes if the task has an artifact of this type that wasn't superseded and whose content and media type match. */
+/**
+ * Passes if the task has an artifact of this type that hasn't been superseded and whose content and media type match.
+ */
 async function evaluateArtifact(
   { db, tenantId }: Context,
   { task, check }: CheckEvaluation,
@@ -65,7 +67,7 @@ function isOneOf(mediaType: string, ranges: readonly string[]): boolean {
  */
 async function evaluateByPerson(context: Context, evaluation: CheckEvaluation): Promise<CheckOutcome> {
   const { attempt, task, check, acting, hasWaited } = evaluation;
-  // If the task was changed after the decision, the newest request replaces it.
+  // If the task was changed after the decision, the newest request replaces the decided one.
   const asked = hasWaited
     ? await context.db.row(findNewestOfCheck(context.tenantId, attempt, check.key))
     : undefined;
@@ -107,7 +109,7 @@ interface Decider {
   requiredRoleId: string | null;
 }
 
-/** The first active person among the candidates who neither did the work nor requested the completion. */
+/** The first active person among the candidates who neither worked on the task nor requested its completion. */
 async function personFor(
   context: Context,
   ids: readonly (string | null)[],
@@ -120,7 +122,7 @@ async function personFor(
   return person === undefined ? undefined : { assignedPrincipalId: person, requiredRoleId: null };
 }
 
-/** The role, if such a person holds it in the workspace of the task. */
+/** The role, if a person who may decide holds it in the workspace of the task. */
 async function roleFor(
   { db, tenantId }: Context,
   task: TaskRow,

@@ -188,7 +188,7 @@ test('an attempt that had adopted another principal’s gate requests its own', 
   const gate = { task: task.id, gate: true, assignedPrincipalId: person.principalId };
   const decoy = await done(worker.actor.post('/approvals', gate), 201);
   await done(decide(decoy.id, 'approve'));
-  // The state that an earlier version left.
+  // Restores the state that an earlier version of the service left.
   await baton.pool.run(sql`
     update verifications set approval_id = ${decoy.id}, owns_approval = false where id = ${attempt.id}`);
   await letTimePass(baton, task.id, 0);

@@ -30,13 +30,13 @@ import {
 /** Maximum number of checks per attempt, including those added later; exceeding it indicates a faulty client. */
 const checksMax = 300;
 /**
- * A decision wakes the attempt that waits for it, so polls can be rare: 100,000 attempts that wait for people, each
+ * A decision wakes the attempt that waits for it, so polling can be rare: 100,000 attempts that wait for people, each
  * polled every 15 s, would take 6,700 transactions a second.
  */
 const personLookSecondsMax = 3600;
 
 /**
- * Evaluates an attempt that is due, as far as possible, on behalf of the requester of the completion. See
+ * Evaluates as much as possible of an attempt that is due, on behalf of the requester of the completion. See
  * docs/reference/completion.md#verification-attempts.
  * @returns 1, or 0 if another transaction has locked its task: the attempt stays due
  */
@@ -104,7 +104,7 @@ async function evaluateChecks(context: Context, acting: Context, evaluated: Eval
     if (outcome.is === 'failed') return failAt(context, evaluated, outcome);
     results.push(resultOf(check, 'passed', outcome));
   }
-  // A gate that was requested meanwhile blocks the completion, regardless of its requester.
+  // A gate that was requested in the meantime blocks the completion, regardless of its requester.
   if (task.pending_gates > 0) return wait(context, evaluated, undefined, isWaiting && !waitsForCheck);
   if (await failRefusedCheck(context, evaluated)) return;
   const fault = await passAttempt(acting, evaluated);
@@ -112,8 +112,9 @@ async function evaluateChecks(context: Context, acting: Context, evaluated: Eval
 }
 
 /**
- * Fails the attempt at a check whose changed subject a person rejected after having approved the previous one.
- * @returns whether such a check exists
+ * Fails the attempt at a check whose changed subject was rejected by a person after the previous subject had been
+ * approved.
+ * @returns whether there is such a check
  */
 async function failRefusedCheck(context: Context, evaluated: EvaluatedAttempt): Promise<boolean> {
   const { attempt, checks, results } = evaluated;
@@ -130,7 +131,10 @@ async function failRefusedCheck(context: Context, evaluated: EvaluatedAttempt): 
   return false;
 }
 
-/** The current checks of the task and its type that were not evaluated: checks added during an attempt count. */
+/**
+ * The current checks of the task and its type that have not been evaluated, because checks added during an attempt also
+ * count.
+ */
 function addedChecks({ task, rules, checks }: EvaluatedAttempt): AttemptCheck[] {
   const known = new Set(checks.map(canonicalJson));
   return checksOf(rules, task).filter((check) => !known.has(canonicalJson(check)));

@@ -11,7 +11,7 @@ export interface RecordedFactRow {
 }
 
 /**
- * The artifacts and observations with these ids. An artifact that the core records is not a statement of any principal.
+ * The artifacts and observations with these ids. An artifact that the core recorded counts as no principal's statement.
  */
 export function findRecordedFacts(tenantId: string, ids: readonly string[]) {
   return sql<RecordedFactRow>`
@@ -23,8 +23,8 @@ export function findRecordedFacts(tenantId: string, ids: readonly string[]) {
 }
 
 /**
- * An event of a type on a task since an attempt began; an observation about the task counts as one on it.
- * @param provers the required authors of the event; null for any author
+ * An event of a type on a task since an attempt began; an observation about the task counts as an event on it.
+ * @param provers the authors that the event may have; null for any author
  */
 export function findEventOfTask(
   tenantId: string,

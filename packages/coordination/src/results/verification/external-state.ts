@@ -13,8 +13,8 @@ const notCountedMax = 20;
 const notFromProver = 'The evidence is from principals who may not prove this check.';
 
 /**
- * Waits for evidence of the check or, if the check specifies an event, for that event on the task since the attempt
- * began. Only evidence from a prover counts; the result lists the rest.
+ * Waits for evidence for the check or, if the check specifies an event, for that event on the task since the attempt
+ * began. Only evidence from a prover counts; other evidence is listed in the result.
  */
 export async function evaluateExternalState(
   context: Context,
@@ -46,7 +46,7 @@ export async function evaluateExternalState(
   return { is: 'waiting', for: 'waiting_external', notCounted };
 }
 
-/** Separates evidence of provers from other evidence. */
+/** Separates evidence from provers from other evidence. */
 async function sort(
   context: Context,
   taskId: string,
@@ -79,8 +79,9 @@ async function sort(
 }
 
 /**
- * An observation or an artifact counts by its author if it concerns this task. Otherwise, a prover, or the rule that
- * added it as evidence, must have added it here. Other evidence counts by the principal that added it.
+ * An observation or an artifact that concerns this task counts as evidence from its author. One that doesn't counts
+ * only if a prover, or a rule, has added it to this task as evidence. Other evidence counts as evidence from the
+ * principal that added it.
  */
 function isProof(
   { kind, addedByPrincipalId: addedBy = '' }: TaskEvidence,

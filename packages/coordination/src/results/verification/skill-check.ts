@@ -126,7 +126,7 @@ async function findAllowing(
   const { key, evidence } = allowing;
   const newest = await context.db.row(findNewestOfCheck(context.tenantId, attempt, key));
   if (newest !== undefined) return { key, approval: newest };
-  // An attempt from before 0094 has passed the check by an approval that doesn't name it.
+  // In an attempt from before migration 0094, the check may have been passed by an approval that doesn't name it.
   const [, approvalId] = /^approval:(.+)$/.exec(evidence[0] ?? '') ?? [];
   return approvalId === undefined ? undefined : { key, approval: await getApprovalRow(context, approvalId) };
 }

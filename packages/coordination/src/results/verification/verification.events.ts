@@ -2,7 +2,10 @@ import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/http/service';
 import { Uuid } from '@baton/values/wire';
 
-/** `checks` contains counts; a result has no message, evidence or details, which only readers of the task see. */
+/**
+ * `checks` contains counts; a result has no message, evidence or details, because only readers of the task may see
+ * those.
+ */
 const evaluation = {
   publicId: z.string(),
   taskId: Uuid,

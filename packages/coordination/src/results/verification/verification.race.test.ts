@@ -9,7 +9,7 @@ import { requireLostConnection } from '../../testing/sweepers.ts';
 import { untilBlockedBy } from '../../testing/wait-until.ts';
 
 const evidence = [{ kind: 'external', externalRef: { system: 'ci', id: '1' }, check: 'checked' }];
-/** Passes at the first evaluation. */
+/** A check that passes at the first evaluation. */
 const ready = [checkBy('external_state')];
 
 let baton: TestCoordination;
@@ -29,7 +29,7 @@ const attemptOf = async (id: string) => (await done(baton.admin.get(`/tasks/${id
 const countOf = async (id: string, type: string) =>
   (await eventsOf(baton, id)).filter((event) => event.type === type).length;
 
-/** Checks the invariant of the task: its attempt is closed, and only a passed attempt completed it. */
+/** Checks the task's invariant: its attempt is closed, and the task was completed only if the attempt passed. */
 async function assertSettled(taskId: string, round: number) {
   const row = await baton.pool.row(sql<{ category: string; open: string | null; passed: number }>`
     select t.category, t.open_verification_id as open,
@@ -158,7 +158,7 @@ test('a completer who is disabled meanwhile completes no task after the disable'
   const task = await openVerification(baton, ready, { evidence }, completer);
   let judged: Promise<unknown> | undefined;
   await baton.pool.transaction(async (tx) => {
-    // Locks the principal exclusively until the commit, like a disable.
+    // Locks the principal exclusively until the commit, as disabling it does.
     await tx.run(sql`select pg_advisory_xact_lock(principal_lock(${completer.principalId}))`);
     judged = judges[0]?.run().then(() => ({ status: 0, body: null, headers: new Headers() }));
     await untilBlockedBy(tx, baton, judged as Promise<never>);

@@ -41,7 +41,7 @@ const complete = (task: { id: string; version: number }, by: Actor = baton.admin
   by.post(`/tasks/${task.id}:complete`, {}, { 'if-match': `task-${task.version}` });
 const decide = (approvalId: string, how: string, body: object = {}, by: Actor = baton.admin) =>
   done(by.post(`/approvals/${approvalId}:${how}`, body));
-/** Approves a task that was changed since the request: with the digest of its current state. */
+/** Approves a task that has changed since the request, with the digest of its current state. */
 async function approveAsItIs(approvalId: string) {
   const { current } = await done(baton.admin.get(`/approvals/${approvalId}`));
   return decide(approvalId, 'approve', { subjectDigest: current.digest });

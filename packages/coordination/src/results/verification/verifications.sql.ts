@@ -15,14 +15,14 @@ import type {
 
 const build = queryBuilder<{ verifications: AttemptRow }>();
 
-/** The attempt number only increases, and is part of the index on the task's attempts. */
+/** The attempt number only ever increases, and is part of the index on the task's attempts. */
 const newestFirst: ListOrder<ListedAttemptRow> = {
   cursor: 'verifications',
   columns: { attempt: 'integer' },
   direction: 'desc',
 };
 
-/** Maximum length of a description in a list: a page may have 200 attempts, each with 132 checks or more. */
+/** Maximum length of a description in a list: a page may contain 200 attempts, each with 132 or more checks. */
 const descriptionCharactersMax = 200;
 
 /** The checks for a list, without their specs of up to 16 KiB each. */
@@ -61,7 +61,7 @@ export function findAttempts(tenantId: string, taskId: string, page: Page) {
 
 export type DueAttemptRow = Pick<AttemptRow, 'id' | 'tenant_id'> & { next_check_at: string };
 
-/** Pending attempts, the longest overdue first; each is checked again under its task's lock. */
+/** Pending attempts, longest overdue first; each is checked again under its task's lock. */
 export function findDueAttempts([nextCheckAt, id]: QueuePosition, rowsMax: number) {
   return sql<DueAttemptRow>`
     select id, tenant_id, next_check_at from verifications
@@ -101,7 +101,7 @@ export interface AttemptProgress {
   skillInvocationId: string | null;
   /** Seconds until the next evaluation; null for an attempt that ends. */
   lookAgainSeconds: number | null;
-  /** Whether the check waited before: then the wait continues. */
+  /** Whether the check was already waiting; if so, the same wait continues. */
   waitGoesOn: boolean;
   notCounted: readonly NotCounted[];
 }
@@ -122,7 +122,7 @@ export function updateAttempt(tenantId: string, attemptId: string, progress: Att
     returning *`;
 }
 
-/** Continues the same wait. */
+/** Postpones the next evaluation of an attempt; the same wait continues. */
 export function updateNextLook(
   tenantId: string,
   attemptId: string,
@@ -135,7 +135,7 @@ export function updateNextLook(
     where id = ${attemptId} and tenant_id = ${tenantId}`;
 }
 
-/** An ended attempt is finished. */
+/** Schedules no further evaluation of an attempt that ends. */
 export function updateAttemptToSettled(tenantId: string, attemptId: string) {
   return sql`
     update verifications set next_check_at = null
@@ -152,7 +152,7 @@ export function findNewestOfCheck(tenantId: string, { id, task_id }: AttemptOfTa
     order by created_at desc, id desc limit 1`;
 }
 
-/** The newest approval for each check of an attempt, if it was not approved. */
+/** The newest approval for each check of an attempt, if that approval was not granted. */
 export function findRefusedChecks(tenantId: string, { id, task_id }: AttemptOfTask) {
   return sql<ApprovalRow>`
     select a.* from (
@@ -172,7 +172,7 @@ export function countFailuresInRow(tenantId: string, taskId: string) {
       select max(attempt) from verifications where task_id = ${taskId} and status = 'passed'), 0)`;
 }
 
-/** Moves a locked task whose verification has failed, or keeps its status; increments its version either way. */
+/** Moves a locked task whose verification has failed, or keeps its status; increments its version in either case. */
 export function updateTaskToUnverified(tenantId: string, taskId: string, status: string, category: string) {
   return sql<TaskRow>`
     update tasks t

@@ -84,7 +84,7 @@ export function evidenceOf({ trigger }: Cause): Evidence[] {
 /** The keys of agents, by the ids of their principals. */
 export type AgentsOfPrincipals = ReadonlyMap<string, string>;
 
-/** The agents among the authors of the events. Skips the lookup if no rule filters by agent. */
+/** The agents among the authors of these events. Skips the lookup if no rule filters by agent. */
 export async function findAuthors(
   context: Context,
   rules: readonly Pick<RuleRow, 'trigger'>[],

@@ -2,7 +2,7 @@ import type { Context } from '../context.ts';
 import { findChainDepth, recordAct } from './acts.sql.ts';
 import type { Cause } from './cause.ts';
 
-/** A cause that occurs more than this long after a rule's last action on the task starts a new chain. */
+/** If a cause occurs more than this long after a rule's last action on the task, it starts a new chain. */
 const linkSecondsMax = 60;
 
 /**

@@ -28,7 +28,7 @@ import {
   waitingReason,
 } from './work-item.ts';
 
-/** The task that a closing action targets. */
+/** The task that a closing action applies to. */
 export interface ClosingTarget {
   readonly taskId: string | null;
   readonly dedupKey: string | null;
@@ -52,7 +52,7 @@ export async function closeTarget(acting: Acting, { taskId, dedupKey }: ClosingT
   const { context, rule } = acting;
   requirePermission(context, 'tasks.write');
   if (taskId === null) return skippedFor('no_open_work', { dedupKey });
-  // A task found by its key was created by a rule; the task of the cause may belong to any principal.
+  // A task found by its key was created by a rule, whereas the task of the cause may belong to any principal.
   if (rule.action.target === 'task') requireOnTask(context, 'tasks.write', taskId);
   const task = await lockTaskRow(context, { id: taskId, number: null });
   const completes = rule.action.kind === 'complete_work';
@@ -111,7 +111,7 @@ async function addEvidence(
   // A task has at most 200 pieces of evidence.
   if (!change.success) return refuseAct('invalid_evidence');
   const core = await getCorePrincipalId(context);
-  // The check evaluates the evidence by its author; the rule establishes that the observation belongs to the task.
+  // The check evaluates the evidence by its author; the rule only establishes that the observation belongs to the task.
   const authorOf = ({ kind }: Evidence) => (kind === 'observation' ? core : (cause.trigger.actorId ?? core));
   await updateTask(context, ref, task.version, change.data, { evidenceAuthorOf: authorOf });
   return lockTaskRow(context, ref);

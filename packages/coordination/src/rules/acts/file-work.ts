@@ -24,9 +24,9 @@ import { type Acting, refuseAct, requirePermission, touch, untouched, type WorkI
 const dependsOnMax = 50;
 
 /**
- * Creates the task of an item. If any rule has created a task under the item's key and it is still open, no second one
- * is created: each key has at most one open task. A task from an older version of this rule is updated to the current
- * version's fields.
+ * Creates the task of an item. If a rule has already created a task under the item's key and that task is still open,
+ * no second one is created: each key has at most one open task. A task from an older version of this rule is updated to
+ * the current version's fields.
  * @throws ActRefused, Refusal
  */
 export async function fileWork(acting: Acting, roots: RuleRoots): Promise<WorkItem> {
@@ -63,8 +63,8 @@ export async function fileWork(acting: Acting, roots: RuleRoots): Promise<WorkIt
 }
 
 /**
- * Also finds tasks that the authority may not see, because a key is unique in the tenant; only their existence is
- * revealed.
+ * Also finds tasks that the authority may not see, because a key is unique in the tenant; only the existence of such
+ * tasks is revealed.
  */
 async function findOpenTask(context: Context, taskId: string): Promise<Task | undefined> {
   const task = await findTaskUnseen(context, { id: taskId, number: null });

@@ -19,12 +19,12 @@ import { isTemplate, renderDocument, renderText, renderValue } from '../document
 import type { Cause, RuleRoots } from './cause.ts';
 import { refuseAct } from './work-item.ts';
 
-/** The maximum length of a text in custom fields that mixes a placeholder with other text. */
+/** The maximum length of a string in custom fields that mixes a placeholder with other text. */
 const fieldCharactersMax = 2000;
 const wordCharactersMax = 500;
 /**
- * Maximum number of steps of `where` for all items of a cause together. An event contains up to about 5,000 items, and
- * with a separate limit per item, evaluation could block the process for seconds. 1,000,000 steps take about 10 ms.
+ * Maximum number of steps of `where` for all items of a cause together. An event contains up to about 5,000 items; with
+ * a separate limit per item, evaluation could block the process for seconds. 1,000,000 steps take about 10 ms.
  */
 const whereStepsMax = 1_000_000;
 
@@ -47,11 +47,11 @@ export function itemsOfAction({ forEach, where }: RuleAction, roots: RuleRoots):
   return chosen;
 }
 
-/** Identifies an item in its key, if the action has no template for the key. */
+/** Identifies an item in its key if the action has no template for the key. */
 export interface ItemOfCause {
   readonly rule: RuleRow;
   readonly cause: Cause;
-  /** The item's number in the forEach, from 1; null without a forEach. */
+  /** The item's number in the forEach, starting at 1; null without a forEach. */
   readonly itemNumber: number | null;
 }
 

@@ -26,25 +26,25 @@ export type WorkItem = z.infer<typeof WorkItem>;
 
 /** The evaluation of one rule for one cause, on behalf of the rule's authority. */
 export interface Acting {
-  /** The authority's context: its events contain the cause. */
+  /** The authority's context, in which events name the cause. */
   readonly context: Context;
   readonly rule: RuleRow;
   readonly evaluationId: string;
   readonly cause: Cause;
   readonly evidence: readonly Evidence[];
   readonly chainDepth: number;
-  /** The call of the interpretation skill; null without one. */
+  /** The call of the interpretation skill; null if there is none. */
   readonly skillInvocationId: string | null;
-  /** The positions of the items in the forEach, from 1; null without a forEach. */
+  /** The positions of the items in the forEach, starting at 1; null without a forEach. */
   readonly itemNumber: number | null;
-  /** The time after which the remaining items are left to the next turn, in `performance.now()` time. */
+  /** The time, as measured by `performance.now()`, after which the remaining items are left to the next turn. */
   readonly untilMs: number;
 }
 
 /** The action for one item, with the roots that its templates read. */
 export type Act = (acting: Acting, roots: RuleRoots) => Promise<WorkItem>;
 
-/** An item without a result yet. */
+/** An item that has no result yet. */
 export const untouched: WorkItem = {
   dedupKey: null,
   taskId: null,
@@ -62,10 +62,10 @@ export const skippedFor = (reason: string, item: Partial<WorkItem> = {}): WorkIt
   reason,
 });
 
-/** The code of a closing action on a claimed task: the evaluation waits until the claim ends. */
+/** The code for a closing action on a claimed task: the evaluation waits until the claim ends. */
 export const waitingReason = 'task_claimed';
 
-/** Why an item can't be done, in cases that have no API error code. */
+/** Why an item can't be processed, in cases that have no API error code. */
 export class ActRefused extends Error {
   readonly code: string;
 
@@ -90,7 +90,7 @@ const unavailableCodes: readonly string[] = [
   'unavailable',
 ];
 
-/** Whether external authorization was unavailable. */
+/** Whether the cause of an error is that external authorization was unavailable. */
 export function isUnavailable(error: unknown): boolean {
   return error instanceof Refusal && unavailableCodes.includes(error.code);
 }
@@ -128,7 +128,7 @@ export function requirePermission({ caller }: Context, permission: Permission): 
 }
 
 /**
- * @throws Refusal `permission_denied`, also if the authority lacks the permission on this task only, which external
+ * @throws Refusal `permission_denied`, also if the authority lacks the permission only on this task, which external
  * authorization decides separately
  */
 export function requireOnTask({ caller }: Context, permission: Permission, taskId: string): void {

@@ -75,7 +75,7 @@ test('permission_escalation: a rule cannot give an author the permissions of an 
   const missing = { missing: ['tasks.write'] };
   for (const details of await refusedEverywhere(403, 'permission_escalation', { identity }, author))
     assert.deepEqual(details, missing);
-  // The same applies to a rule whose identity another principal set, when the author changes or enables it.
+  // The same applies if another principal set the rule's identity and the author changes or enables the rule.
   const rule = await makeRule(baton.admin, { identity, status: 'disabled' });
   const change = (body: object, actor: Actor, version = 1) =>
     actor.patch(`/rules/${rule.id}`, body, { 'if-match': `rule-${version}` });
@@ -199,7 +199,8 @@ test('a rule that is written under a delegation has only the permissions of the 
     await under(['rules.write', 'tasks.read']);
     await done(change(1));
     assert.deepEqual(new Set((await granted())?.permissions), new Set(['rules.write', 'tasks.read']));
-    // Its own agent, which has more permissions, cannot extend it: the delegation also limits the identity of the rule.
+    // The rule's own agent, which has more permissions, cannot extend the rule: the delegation also limits the identity
+    // of the rule.
     const granting = ['rules.write', 'tasks.read', 'tasks.write'];
     const { key } = await publishAgent(
       narrow.admin,

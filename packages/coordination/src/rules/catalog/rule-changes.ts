@@ -52,7 +52,7 @@ export async function updateRule(
   });
   const goalId = change.goalId === undefined ? before.goal_id : change.goalId;
   const named = goalId === before.goal_id ? null : goalId;
-  // An unchanged identity is checked again: the writer now controls the actions of that agent.
+  // An unchanged identity is also checked, because the writer now controls the actions of that agent.
   const identity = change.identity === undefined ? ruleOf(before).identity : change.identity;
   const place = { workspaceId: before.workspace_id, goalId: named, identity };
   const lookUp = { entersWorkspace: false, narrowedBy };
@@ -89,7 +89,7 @@ const changeable = [
 ] as const;
 
 /**
- * Gives a rule another key: its next version, which continues the rule's history.
+ * Gives a rule another key in its next version, which continues the rule's history.
  * @throws Refusal `not_found`, those of `requireStanding`, `rule_archived`, `rule_key_taken`
  */
 export async function renameRule(context: Context, id: string, key: string): Promise<Rule> {
@@ -107,7 +107,7 @@ export async function renameRule(context: Context, id: string, key: string): Pro
 }
 
 /**
- * Enables a rule for future events, with the caller's current permissions or as the agent of the rule.
+ * Enables a rule for future events, with the caller's current permissions or as the rule's agent.
  * @throws Refusal `not_found`, those of `requireStanding`, `rule_archived`, `unknown_agent`, `permission_escalation`,
  * `invalid_rule`
  */
@@ -129,7 +129,7 @@ export async function enableRule(context: Context, id: string): Promise<Rule> {
 
 /**
  * Refuses callers who lack the permissions to enable a rule. The rule's state doesn't matter, except that an enabled
- * rule requires no permissions.
+ * rule requires no further permissions.
  * @throws Refusal those of `requireStanding`, `unknown_agent`, `permission_escalation`
  */
 export async function requireMayEnableRule(context: Context, rule: RuleRow): Promise<void> {
@@ -174,7 +174,7 @@ async function stop(
   return row;
 }
 
-/** Waits until running evaluations of the rule have ended. @throws Refusal `not_found` */
+/** Locks a rule once its running evaluations have ended. @throws Refusal `not_found` */
 async function lockRuleRow(context: Context, id: string): Promise<RuleRow> {
   const row = (await context.db.row(lockRule(context.tenantId, id))) ?? fail('not_found', { ruleId: id });
   await requireSight(context, row.workspace_id, { ruleId: id });

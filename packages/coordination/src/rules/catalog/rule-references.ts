@@ -114,7 +114,7 @@ async function requireRole(
   if ((await findRoleId(context, role, workspaceId)) === undefined) fail('unknown_role', { field, role });
 }
 
-/** Requires a skill without side effects: a rule calls it for every evaluation. */
+/** Requires the skill to have no side effects, because a rule calls it for every evaluation. */
 async function requireSkill(context: Context, ref: string): Promise<void> {
   const field = 'interpretation.skill';
   const skill = (await findSkillByRef(context, ref)) ?? fail('unknown_skill', { field, skill: ref });

@@ -13,7 +13,7 @@ export function findRule(tenantId: string, id: string) {
   return sql<RuleRow>`select * from rules where id = ${id} and tenant_id = ${tenantId}`;
 }
 
-/** Waits until running evaluations of the rule have ended. */
+/** Locks a rule once its running evaluations have ended. */
 export function lockRule(tenantId: string, id: string) {
   return sql<RuleRow>`select * from rules where id = ${id} and tenant_id = ${tenantId} for no key update`;
 }
@@ -23,7 +23,7 @@ export function findRuleOfKey(tenantId: string, key: string) {
     select id from rules where tenant_id = ${tenantId} and key = ${key} and status <> 'archived'`;
 }
 
-/** The columns that depend on a rule's enabling; nulls for a disabled rule. */
+/** The columns that are set while a rule is enabled; nulls for a disabled rule. */
 export interface Enabling {
   readonly authority: CredentialSnapshot | null;
   readonly isEnabled: boolean;
@@ -76,7 +76,9 @@ export function updateRuleValues(
     returning *`;
 }
 
-/** Writes the next version under another key; the lock on that key keeps it free. */
+/**
+ * Writes the next version under a different key. The caller holds the lock on that key, so no other rule can take it.
+ */
 export function updateRuleKey(tenantId: string, id: string, key: string) {
   return sql<RuleRow>`
     update rules set key = ${key}, version = version + 1, updated_at = now()

@@ -31,7 +31,7 @@ import {
   listOfRules,
 } from './rules.sql.ts';
 
-/** The name of the cursor that the rules of a tenant share; it exists while one of them is enabled. */
+/** The name of the cursor that the rules of a tenant share; it exists while at least one of them is enabled. */
 export const ruleConsumer = 'work-rules';
 
 /**
@@ -101,7 +101,7 @@ export async function checkRule(
   return { documents, identityAgent, warnings: warningsOf(documents, context.eventCatalog) };
 }
 
-/** The same check for a trial: its key may be that of the rule that it would change. */
+/** Like `checkRule`, for a trial: the key may be that of the existing rule that the request would change. */
 export async function validateRule(
   context: Context,
   request: RuleRequest,
@@ -213,7 +213,7 @@ export async function listRules(context: Context, query: RuleQuery, page: Page):
 }
 
 /**
- * The versions of a rule, newest first; the package link is the current one of the rule.
+ * The versions of a rule, newest first; the package link is the rule's current one.
  * @throws Refusal `not_found`, `invalid_cursor`
  */
 export async function listRuleVersions(context: Context, id: string, page: Page): Promise<ItemPage<Rule>> {

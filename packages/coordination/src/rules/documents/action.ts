@@ -105,7 +105,8 @@ export function rootsOfAction(
 
 /**
  * Parses an action, and validates what can be validated without the store.
- * @throws Refusal `invalid_rule_action` with the field, and `cause` for a fault of acceptance; those of documents
+ * @throws Refusal `invalid_rule_action` with the field and, for a fault in `acceptance`, with `cause`; those of
+ * documents
  */
 export function parseAction(sent: unknown, trigger: RuleTrigger, hasInterpretation: boolean): RuleAction {
   const code = 'invalid_rule_action';
@@ -208,7 +209,7 @@ function faultsOfTexts(action: RuleAction, hasInterpretation: boolean): Fault[] 
   });
 }
 
-/** The texts of an action that may contain placeholders. */
+/** The strings of an action that may contain placeholders. */
 export function collectActionTexts({ taskType, dedupKeyTemplate, fields = {} }: RuleAction) {
   return [
     ...textsIn(taskType ?? null, 'action.taskType'),

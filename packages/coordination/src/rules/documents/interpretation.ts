@@ -34,7 +34,7 @@ export function parseInterpretation(sent: unknown): RuleInterpretation | null {
   return interpretation;
 }
 
-/** The texts that may contain placeholders. */
+/** The strings that may contain placeholders. */
 export function collectInterpretationTexts(interpretation: RuleInterpretation | null) {
   return interpretation === null ? [] : textsIn(interpretation.inputs, 'interpretation.inputs');
 }

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import type { EventDeclaration } from '@baton/kernel/http/service';
 
 /**
- * Computes the possible values of a path in a document whose JSON Schema is known. It is used for warnings, which
- * report only certain defects.
+ * Computes the possible values of a path in a document whose JSON Schema is known. The result is used for warnings,
+ * which report only what is certainly a defect.
  */
 
 /** The JSON types that a value may have; `any` if the schema doesn't restrict them. */

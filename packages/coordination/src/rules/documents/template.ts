@@ -10,7 +10,7 @@ import { type Roots, valueAt } from '../../definitions/declared-actions/evaluate
 
 const placeholder = /\{\{([^{}]{0,1100})\}\}/g;
 
-/** The expressions are paths. */
+/** Splits a string into literals and placeholders; the expression in a placeholder is a path. */
 function partsOf(text: string): TextPart<string>[] {
   const parts: TextPart<string>[] = [];
   let at = 0;
@@ -34,18 +34,19 @@ export function findTemplateFault(text: string, roots: readonly string[]): strin
   return undefined;
 }
 
-/** The paths of the placeholders in a text. */
+/** The paths of the placeholders in a string. */
 export function pathsInTemplate(text: string): string[] {
   return partsOf(text).flatMap(({ expression }) => expression ?? []);
 }
 
-/** Whether a text contains a placeholder. */
+/** Whether a string contains a placeholder. */
 export function isTemplate(text: string): boolean {
   return pathsInTemplate(text).length > 0;
 }
 
 /**
- * The value of a text: the value itself for a single placeholder, otherwise the text with its placeholders replaced.
+ * The value of a string: the value itself for a single placeholder, otherwise the string with its placeholders
+ * replaced.
  */
 export function renderValue(text: string, roots: Roots, charactersMax: number): Json {
   const path = wholeExpression(partsOf(text));
@@ -53,9 +54,10 @@ export function renderValue(text: string, roots: Roots, charactersMax: number): 
 }
 
 /**
- * A text with its placeholders replaced: null becomes the empty string, and values other than strings become JSON.
- * @param charactersMax the length at which the string is truncated with an ellipsis, because the values may come from
- * any author
+ * A string with its placeholders replaced: null becomes the empty string, and values other than strings become
+ * JSON.
+ * @param charactersMax the length at which the string is truncated with an ellipsis, because the values may come
+ * from any author
  */
 export function renderText(text: string, roots: Roots, charactersMax: number): string {
   const written = insertValues(partsOf(text), (path) => valueAt(path, roots), 2 * charactersMax);
@@ -69,15 +71,15 @@ function cut(text: string, charactersMax: number): string {
 
 /** Limits of a rendered document. */
 export interface RenderRoom {
-  /** The maximum length of a text that mixes a placeholder with other text. */
+  /** The maximum length of a string that mixes a placeholder with other text. */
   readonly charactersMax: number;
   /** The maximum length of all values together, as JSON; each rendered value reduces it. */
   charactersLeft: number;
 }
 
 /**
- * A document with the placeholders in its texts replaced at every depth; the names of members stay unchanged. 4,000
- * strings may each refer to a value of 64 KiB, so rendering stops as soon as the limit is reached.
+ * A document with the placeholders in its strings replaced at every depth; the names of members stay unchanged.
+ * 4,000 strings may each refer to a value of 64 KiB, so rendering stops as soon as the limit is reached.
  * @returns undefined for a document that exceeds the limit
  */
 export function renderDocument(document: Json, roots: Roots, room: RenderRoom): Json | undefined {
@@ -97,7 +99,7 @@ export function renderDocument(document: Json, roots: Roots, room: RenderRoom): 
     }
     if (typeof part !== 'object' || part === null) return part;
     if (Array.isArray(part)) return part.map(render);
-    // fromEntries: a member named __proto__ becomes a plain member.
+    // fromEntries turns a member named __proto__ into a plain member.
     return Object.fromEntries(Object.entries(part).map(([name, value]) => [name, render(value)]));
   };
   const rendered = render(document);

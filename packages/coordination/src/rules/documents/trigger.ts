@@ -45,7 +45,9 @@ export const RuleTrigger = z
   .meta({ id: 'RuleTrigger' });
 export type RuleTrigger = z.infer<typeof RuleTrigger>;
 
-/** Events that rules write themselves, and events with a separate trigger kind. */
+/**
+ * Types that can't be triggers: events that rules write themselves, and events that have a trigger kind of their own.
+ */
 const refusedTypes = /^(rule\.|work\.|skill\.invocation_|observation\.recorded$)/;
 
 /** @throws Refusal `invalid_rule_trigger`, those of documents */

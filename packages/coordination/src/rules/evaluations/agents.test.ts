@@ -255,7 +255,7 @@ test('an agent gives a person with partial visibility no additional causes, task
     results.map(({ status }: { status: string }) => status),
     ['matched', 'matched', 'not_matched'],
   );
-  // The same agent for a person who sees everything.
+  // The same agent, in a rule of a person who sees everything, sees the hidden task.
   const wide = await makeRule(baton.admin, body);
   await observe(baton.admin, type, { place: mine.id }, { task: hidden.id });
   await worker.run();

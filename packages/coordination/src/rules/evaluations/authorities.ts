@@ -18,8 +18,8 @@ export class AuthorityChanged extends Error {}
 /** The principals that rules act for. */
 export interface Authorities {
   /**
-   * Undefined if that principal or credential is no longer active. If external authorization decides permissions, it is
-   * queried for the rule's workspace, or for the tenant.
+   * The caller that a rule acts as; undefined if that principal or credential is no longer active. If external
+   * authorization decides permissions, it is queried for the rule's workspace, or for the tenant.
    * @throws AuthorityChanged
    */
   of(rule: RuleRow): Promise<Caller | undefined>;

@@ -76,7 +76,7 @@ test('custom fields are rendered only up to the size limit of a document', async
     evaluation.result.work.map((item: any) => item.refused),
     ['payload_too_large', 'payload_too_large'],
   );
-  // Without the limit it took 7,000 ms and 700 MB.
+  // Without the limit, this took 7,000 ms and 700 MB.
   assert.ok(cpuMs < 2500, `${cpuMs} ms`);
 });
 

@@ -41,7 +41,10 @@ const pageEvents = 200;
 /** Maximum number of journal pages searched for causes. */
 const pagesMax = 10;
 const shownItemsMax = 10;
-/** Maximum number of evaluations: 200 of the most expensive kind take 10 s on a processor that all tenants share. */
+/**
+ * Maximum time of the evaluations: 200 of the most expensive kind would take 10 s on a processor that all tenants
+ * share.
+ */
 const lookMsMax = 1000;
 
 export const RuleDryRun = RuleRequest.extend({

@@ -16,7 +16,7 @@ export function findEnabledRules(tenantId: string, triggers: readonly string[], 
     order by id limit ${rulesMax}`;
 }
 
-/** The same rules, locked: a change of one waits until the end of the turn. */
+/** The enabled rules with these triggers, locked: a change to one of them waits until the end of the turn. */
 export function shareRules(tenantId: string, ids: readonly string[]) {
   return sql<RuleRow>`
     select * from rules where tenant_id = ${tenantId} and id = any (${ids}::uuid[]) and status = 'enabled'

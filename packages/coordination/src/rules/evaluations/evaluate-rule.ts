@@ -38,14 +38,14 @@ export const turnMsMax = 500;
 /**
  * The outcome of an evaluation attempt: undefined for a cause that the authority may not see; `seen` for a cause that
  * the rule has already evaluated; `left` if items remain for the next turn; `busy` if another process or a later turn
- * continues.
+ * will continue.
  */
 export type EvaluationOutcome = 'none' | 'seen' | 'done' | 'left' | 'busy';
 
 /**
  * Evaluates a rule for a cause, once: runs the action and records the result (docs/reference/rules.md#evaluations).
  * @param authority undefined if that principal or credential is no longer active
- * @param untilMs the time after which the remaining items are left to a later turn, in `performance.now()` time; one is
+ * @param untilMs the time by `performance.now()` after which the remaining items are left to a later turn; one is
  * always processed
  * @throws Error of the store or of the program, and a refusal because external authorization is unavailable
  */
@@ -75,7 +75,7 @@ function begun(rule: RuleRow, cause: Cause) {
   };
 }
 
-/** The authority's context: its events contain the cause. */
+/** The context in which the rule's authority acts: events that it emits refer to the cause. */
 export function actingOf(
   context: Context,
   rule: RuleRow,
@@ -211,7 +211,7 @@ export function findingFrom({ cause }: Pick<Acting, 'cause'>, work: WorkItem[]):
 const isWaiting = ({ reason, skipped, failed: isFailed }: WorkItem) =>
   reason === waitingReason && !skipped && !isFailed;
 
-/** The condition that an evaluation waits for: the end of claims on tasks, or of a skill call. */
+/** What an evaluation waits for: the end of claims on tasks, or of a skill call. */
 function waitedFor({ result, pending }: Finding, skillInvocationId: string | null): string[] {
   if (pending?.isAsking) return skillInvocationId === null ? [] : [skillInvocationId];
   return (pending?.waiting ?? []).flatMap((index) => result.work?.[index]?.taskId ?? []);
@@ -266,7 +266,7 @@ export async function finish(
   return 'done';
 }
 
-/** Records that an evaluation failed at every attempt, so that the turn continues with others. */
+/** Records that an evaluation failed at every attempt, so that the turn can continue with other evaluations. */
 export async function recordFailure(
   context: Context,
   rule: RuleRow,

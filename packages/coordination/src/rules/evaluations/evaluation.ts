@@ -51,7 +51,7 @@ export const RuleEvaluationPage = pageOf(RuleEvaluation);
 /** The remaining work of a pending evaluation, and its cause. */
 export interface PendingWork {
   readonly cause: unknown;
-  /** Whether the evaluation waits for the skill's result: no item was processed yet. */
+  /** Whether the evaluation waits for the skill's result: no item has been processed yet. */
   readonly isAsking?: boolean;
   /** Indexes in `result.work` of tasks whose claims must end first. */
   readonly waiting: readonly number[];

@@ -52,7 +52,7 @@ export const evaluationsApi = [
       action: { kind: 'ensure_work', taskType: 'task', fields: { title: 'Review {{ task.title }}' } },
       limit: 10,
     },
-    // It waits for its slot without occupying a request slot, which the tenant's other calls need.
+    // A dry run waits for its slot without occupying a request slot, which the tenant's other calls need.
     around: async ({ body }, { context, command }: Surroundings<DryRun, Context>) =>
       command(await dryRunInTurn(context, body)),
     handle: ({ prepared }) => prepared,

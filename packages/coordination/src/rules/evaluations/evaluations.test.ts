@@ -369,7 +369,7 @@ test('request_decision creates a task with a gate for a person', async () => {
   );
   const derived = (await eventsOf(baton, createdTaskIds[0])).find((event) => event.type === 'work.derived');
   assert.equal(derived?.payload['approvalId'], items[0].id);
-  // The people who work on the task can't withdraw the request.
+  // Principals that work on the task can't withdraw the request.
   const agent = await baton.actor({ permissions: ['approvals.manage', 'claims.manage'] });
   await refused(agent.post(`/approvals/${items[0].id}:cancel`), 403, 'permission_denied');
   await done(baton.admin.post(`/approvals/${items[0].id}:cancel`));
@@ -519,7 +519,7 @@ test('a rule acts with the permissions that its enabler had and still has, and n
     ['work_items_refused', 'permission_denied'],
   );
   assert.equal((await only(reads.id)).error.code, 'permission_denied');
-  // Permissions granted meanwhile don't count, and revoked ones don't either.
+  // Permissions granted in the meantime don't count, nor do revoked ones.
   const give = (principalId: string, permissions: string[]) =>
     baton.pool.run(
       sql`update iam_bindings set permissions = ${permissions} where principal_id = ${principalId}`,

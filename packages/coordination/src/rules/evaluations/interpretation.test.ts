@@ -36,7 +36,7 @@ const continueEvaluation = async () => {
   await worker.waiting();
 };
 
-/** A rule that calls a skill, whose call the executor has claimed. */
+/** A rule that calls a skill; the executor has already claimed the call. */
 async function asked(more: Record<string, unknown> = {}, actor = baton.admin) {
   const [type, skill] = [kind(), await makeCallable(baton.admin)];
   const rule = await makeRule(actor, {

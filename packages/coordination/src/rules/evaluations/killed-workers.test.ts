@@ -13,7 +13,7 @@ import { until } from '../../testing/wait-until.ts';
 const kills = byDepth(1, 3);
 const causesMax = 300;
 const hosts = 3;
-/** Each of these items takes a tenth of a second, so that a turn leaves some of them to the next. */
+/** Each of these items takes a tenth of a second, so that a turn leaves some of them for the next. */
 const slowEach = 60;
 const slowItems = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'];
 

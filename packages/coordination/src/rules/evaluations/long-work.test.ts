@@ -178,7 +178,7 @@ const closing = (key: string) => ({
   dedupKeyTemplate: key,
 });
 
-/** A claimed open task under a key. */
+/** An open task that a rule created under a key, and that is claimed. */
 async function claimed(type: string) {
   const rule = await makeRule(baton.admin, { trigger: observed(type), action: { dedupKeyTemplate: type } });
   await observe(baton.admin, type);

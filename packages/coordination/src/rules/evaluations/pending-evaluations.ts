@@ -121,7 +121,7 @@ async function goOn(acting: Acting, row: LockedRow): Promise<EvaluationOutcome> 
   return 'busy';
 }
 
-/** The skill has returned its result, or is still pending. */
+/** Uses the result of the skill call, or keeps waiting while the call is pending. */
 async function interpreted(acting: Acting, row: LockedRow): Promise<Finding> {
   const { context, rule, cause, skillInvocationId } = acting;
   const end = skillInvocationId === null ? undefined : await getInvocationEnd(context, skillInvocationId);

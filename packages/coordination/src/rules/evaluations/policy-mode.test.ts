@@ -107,7 +107,7 @@ test('a rule with an identity has the permissions that external authorization gr
   await next();
   grantTo(agent, 'tasks.write', 'tasks.read');
   await next();
-  // It is also limited to the permissions of its binding.
+  // The agent is also limited to the permissions of its binding.
   await baton.pool.run(sql`
     update iam_bindings set permissions = '{tasks.read}' where principal_id = ${agent.principalId}`);
   await next();
@@ -291,7 +291,7 @@ test('many authors of one event are authorized in one request', async () => {
   await journalIsStable(baton.pool);
   mode.policy.requests.length = 0;
   await worker.run();
-  // Two per turn; a busy machine needs several turns.
+  // Each turn sends two requests; on a busy machine, several turns are needed.
   assert.ok(mode.policy.requests.length < authors.length, String(mode.policy.requests.length));
   for (const { id } of rules) assert.deepEqual(await outcome(id), ['matched']);
 });

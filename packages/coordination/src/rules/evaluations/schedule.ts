@@ -29,7 +29,7 @@ export async function runSchedule(context: Context, ruleId: string): Promise<num
   const untilMs = performance.now() + turnMsMax;
   const broke = await runInSavepoint(context, () => evaluateRule(context, rule, authority, cause, untilMs));
   if (broke === undefined) return 1;
-  // The next due time is the next attempt.
+  // The rule is evaluated again at its next due time.
   log.error({ err: broke.error, tenantId, ruleId }, 'work rule evaluation failed');
   await recordFailure(context, rule, authority, cause);
   return 1;

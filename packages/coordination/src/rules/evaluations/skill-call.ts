@@ -11,7 +11,7 @@ import { fail } from '../errors.ts';
 import { type Finding, failed, waitingLimit } from './evaluation.ts';
 import { isPendingLimitReached } from './evaluations.ts';
 
-/** The maximum length of a text in inputs that mixes a placeholder with other text. */
+/** The maximum length of a string in the inputs that mixes a placeholder with other text. */
 const inputCharactersMax = 10_000;
 /** The size limit of a call's inputs. */
 const inputsCharactersMax = payloadBytesMax;

@@ -13,7 +13,7 @@ let baton: TestCoordination;
 let worker: ReturnType<typeof makeRuleWorker>;
 const logged: string[] = [];
 before(async () => {
-  // Pending events of a sink would delay the archive.
+  // The outbox is off, because pending events of a sink would delay the archive.
   baton = await startCoordination({ CP_OUTBOX_ENABLED: 'false' });
   worker = makeRuleWorker(baton, {}, logged);
 });
@@ -22,7 +22,7 @@ after(async () => {
   await baton.close();
 });
 beforeEach(async () => {
-  // Each test has its own rules.
+  // Each test starts without enabled rules.
   await baton.pool.run(
     sql`update rules set status = 'disabled', next_run_at = null where status = 'enabled'`,
   );
@@ -181,7 +181,7 @@ test('two rules that trigger each other in a loop are stopped', async () => {
     const [newest] = await evaluationsOf(baton.admin, rule.id);
     const [taskId] = newest.createdTaskIds;
     if (taskId === undefined) break;
-    // Another rule completes a task through a verification: the worker completes it without an actor.
+    // Simulates a second rule that completes the task through a verification, which the worker ends without an actor.
     await done(baton.admin.post(`/tasks/${taskId}:complete`, {}, { 'if-match': 'task-1' }));
     completed += 1;
   }
@@ -214,7 +214,7 @@ test('an evaluation that fails three times unexpectedly is failed, keeps its ear
     assert.equal((await cursors())[0]?.failure_count, attempt);
     assert.equal((await evaluationsOf(baton.admin, earlier.id)).length, 1);
     assert.equal((await evaluationsOf(baton.admin, rule.id)).length, 0);
-    // Not due, regardless of the speed of this machine.
+    // Makes sure that the retry isn't due, however slow this machine is.
     await baton.pool.run(
       sql`update event_consumers set next_attempt_at = next_attempt_at + interval '1 hour'`,
     );
@@ -234,7 +234,7 @@ test('an evaluation that fails three times unexpectedly is failed, keeps its ear
 test('only a turn that meets a deadlock is retried immediately', async () => {
   const type = kind();
   const rule = await makeRule(baton.admin, { trigger: observed(type), action: { dedupKeyTemplate: type } });
-  // A sequence also counts rolled-back attempts.
+  // The sequence also counts attempts that were rolled back.
   const meeting = [
     'create sequence deadlocks',
     `create function meet_deadlock() returns trigger language plpgsql as $$
@@ -286,7 +286,7 @@ test('a cursor of a pruned or another history continues with the remaining journ
     update event_consumers set position = 9000000000000000 where consumer = 'work-rules'`);
   await worker.turns.run();
   await observe(baton.admin, type);
-  // No event follows such a cursor, so nothing makes the tenant's turn due until it is reset.
+  // No event follows this cursor, so nothing makes the tenant's turn due until the cursor is reset.
   await baton.pool.run(sql`
     update event_consumers set position = 0, sequence = 0 where consumer = 'work-rules'`);
   await worker.run();

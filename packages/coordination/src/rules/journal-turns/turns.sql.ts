@@ -22,7 +22,7 @@ export function findDueTenants(consumer: string, except: readonly string[], tena
     order by c.served_at, c.tenant_id limit ${tenantsMax}`;
 }
 
-/** The position of a reader; no row for a tenant without a cursor. */
+/** The position of a reader; returns no row for a tenant without a cursor. */
 export function findTurn(tenantId: string, consumer: string) {
   return sql<JournalPosition>`
     select position, sequence from event_consumers where tenant_id = ${tenantId} and consumer = ${consumer}`;

@@ -64,7 +64,7 @@ export const isSamePlace = (one: JournalPosition, other: JournalPosition) =>
 /**
  * Locks the tenant's turn until the end of the transaction.
  * @param before the cursor's position when the events were read; without it, any position is accepted
- * @returns undefined if another process has locked the turn, or has moved the cursor meanwhile
+ * @returns undefined if another process has locked the turn, or has moved the cursor since
  */
 export async function lockPlace(
   { db, tenantId }: Context,

@@ -5,9 +5,9 @@ import type { Json } from '@baton/values/wire';
 import { fail } from '../errors.ts';
 
 /**
- * Returns the hash of a document in canonical form: compact JSON, sorted keys, texts in normal form C, UTF-8. Every
- * holder of the document computes the same hash, so fractions, which programs serialize differently, are refused by
- * default; if allowed, they are serialized as in JavaScript. See docs/reference/runs.md#manifest.
+ * Returns the hash of a document in canonical form: compact JSON, sorted keys, strings in normal form C, UTF-8. Every
+ * holder of the document computes the same hash, so fractions, which programs serialize differently, are refused
+ * by default; if allowed, they are serialized as in JavaScript. See docs/reference/runs.md#manifest.
  * @param document at most as deep as documents may be (`checkDocument`)
  * @returns `sha256:<hex>`
  * @throws Refusal `non_canonical_value` with the path of a number that isn't an integer

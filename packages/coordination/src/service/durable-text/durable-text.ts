@@ -21,10 +21,10 @@ const privateNameParts = [
 const localPath =
   /(?<![A-Za-z0-9._~%/-])(?:file:\/\/)?\/(?:Users|home|private|tmp|var|opt|Volumes)(?![A-Za-z0-9_-])|(?<![A-Za-z0-9])[A-Za-z]:(?:\\|\/(?!\/))/;
 
-/** The reason for refusing a document: a forbidden key, or a text with a local path. */
+/** The reason for refusing a document: a forbidden key, or a string with a local path. */
 export interface Unsafe {
   readonly kind: 'private_key' | 'local_path';
-  /** The location: `/steps/0/transcript`, empty for the text itself. */
+  /** The location, such as `/steps/0/transcript`; empty for a plain text. */
   readonly path: string;
 }
 
@@ -39,7 +39,7 @@ export function unsafeIn(document: Json): Unsafe | undefined {
   return undefined;
 }
 
-/** The same for prose, which may itself be a JSON document. */
+/** Like `unsafeIn`, for prose, which may itself be a JSON document. */
 export function unsafeInText(text: string): Unsafe | undefined {
   return unsafeIn(text) ?? unsafeIn(parsedObject(text) ?? {});
 }

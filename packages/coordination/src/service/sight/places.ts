@@ -11,8 +11,8 @@ import {
 import type { Page } from '@baton/kernel/http/paging';
 
 /**
- * The source of a row's visibility: its own workspace, its task's, its task's if it has one, the workspace that it is,
- * its own and its role's, or its session.
+ * What decides a row's visibility: its own workspace; its task's; its task's if it has a task, otherwise its own; the
+ * row itself, if it is a workspace; its own workspace and its role's; or its session.
  */
 export type FiledBy = 'workspace' | 'task' | 'taskOrWorkspace' | 'itself' | 'workspaceAndRole' | 'session';
 
@@ -27,13 +27,13 @@ export interface SeenList<Row> {
   lookups(viewerId: string): ReturnType<typeof fragment>;
 }
 
-/** The workspaces that a person sees: own ones and their descendants. */
+/** The workspaces that a person sees: the person's own and their descendants. */
 export function workspacesSeenBy(viewerId: string) {
   return fragment`select id from workspaces_seen_by(${viewerId}::uuid) as seen (id)`;
 }
 
 /**
- * The places whose objects a person sees: those workspaces and the tenant itself. A row's place is
+ * The places whose objects a person sees: the visible workspaces and the tenant itself. A row's place is
  * `coalesce(workspace_id, tenant_id)`, as in the indexes.
  */
 export function placesSeenBy(tenantId: string, viewerId: string) {
@@ -78,8 +78,8 @@ export function seenByPlace<DB, TB extends keyof DB & string, Row>(
 }
 
 /**
- * The same for rows that belong to a task, a workspace or neither: a task takes precedence. @param ofTask the condition
- * for rows of the task `owner.id`
+ * A list whose rows belong to a task, a workspace or neither; if a row has both, the task decides. @param ofTask the
+ * condition for rows of the task `owner.id`
  */
 export function seenByTaskOrPlace<DB, TB extends keyof DB & string, Row>(
   tenantId: string,

@@ -26,7 +26,7 @@ export async function listSeen<Row, Item>(
   return itemsOf(await findSeenRows(db, viewerId, list, page), list.all(page), itemOf);
 }
 
-/** The rows of such a page, plus one if more follow. */
+/** The visible rows of a page, plus one if more follow. */
 export async function findSeenRows<Row>(
   db: Db,
   viewerId: string | null,
@@ -47,7 +47,7 @@ export async function findSeenRows<Row>(
 }
 
 /**
- * Returns a page of parts of tasks, or of one task, whose parts are either all visible or all hidden.
+ * Returns a page of the parts of one or more tasks. The parts of a task are either all visible or all hidden.
  * @throws Refusal `invalid_cursor`
  */
 export async function listHanging<Row, Item>(

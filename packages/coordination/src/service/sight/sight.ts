@@ -8,7 +8,7 @@ import { findBlindViewers, findNarrowSight, findSeenTasks, seesTask, seesWorkspa
  * `(viewer is null or sees_workspace(viewer, workspace_id))`. See docs/reference/README.md#visibility.
  */
 
-/** A caller and a connection; a request's context is one. */
+/** A caller and a connection, such as the context of a request. */
 export type ViewerContext = { readonly db: Db; readonly tenantId: string; readonly caller: Caller };
 
 const known = new WeakMap<object, Promise<string | null>>();
@@ -31,7 +31,7 @@ export function viewerOf(context: ViewerContext): Promise<string | null> {
 
 const everything = Promise.resolve(null);
 
-/** The same without the cache of an earlier call: for streams, which outlive a request. */
+/** Like `viewerOf`, without the result of an earlier call: for streams, which outlive a request. */
 export async function readViewer({ db, tenantId, caller }: ViewerContext): Promise<string | null> {
   const person = personOf(caller);
   if (person === undefined) return null;
@@ -46,7 +46,7 @@ export async function isInSight(context: ViewerContext, workspaceId: string | nu
 }
 
 /**
- * @param details the same as for a missing object, so that invisible and missing objects are indistinguishable
+ * @param details as for a missing object, so that invisible and missing objects are indistinguishable
  * @throws Refusal `not_found`
  */
 export async function requireSight(
@@ -92,7 +92,10 @@ export async function requireSightOfTask(
   if (!(await isTaskInSight(context, taskId))) fail('not_found', details);
 }
 
-/** For an object on a task or in a workspace: a task takes precedence. @throws Refusal `not_found` */
+/**
+ * Checks an object that belongs to a task or a workspace: if it has a task, the task decides. @throws Refusal
+ * `not_found`
+ */
 export async function requireSightOfPlace(
   context: ViewerContext,
   row: { readonly task_id: string | null; readonly workspace_id: string | null },

@@ -14,10 +14,10 @@ const head = '00000000-0000-0000-0000-000000000000';
 
 /**
  * A job that handles due entries in turns of tenants: a tenant with many entries doesn't delay others, and an entry
- * that fails doesn't delay the tenant's others.
+ * that fails doesn't delay the tenant's other entries.
  * @param queue.findTenants tenants with due entries after a tenant, ordered by id, at most `tenantsMax`
  * @param queue.find the due entries of a tenant except `except`, the longest due first, at most `turnEntriesMax`
- * @param queue.handle handles one entry in its own transaction; 0 when others have it locked
+ * @param queue.handle handles one entry in its own transaction; 0 when another transaction has locked it
  * @param queue.isOfTenant whether a failure concerns the tenant and not the entry: then the tenant is postponed
  */
 export function createTenantTurns(
@@ -62,7 +62,7 @@ export function createTenantTurns(
       let handled = 0;
       for (let at = 0; at < due.length; at += parallelMax)
         for (const count of await Promise.all(due.slice(at, at + parallelMax).map(turnOf))) handled += count;
-      // Handled entries may have created new due work, and other tenants may follow.
+      // The next run starts at once: handled entries may have created new due work, and other tenants may follow.
       return handled > 0 || due.length === tenantsMax ? turnEntriesMax : 0;
     },
   };

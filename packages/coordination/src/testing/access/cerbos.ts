@@ -8,9 +8,9 @@ import { until } from '../wait-until.ts';
 /** Cerbos: a third-party decision point with AuthZEN 1.0, without a search. */
 export interface Cerbos {
   readonly url: string;
-  /** Kills it, like a crash. */
+  /** Kills the server, as a crash would. */
   kill(): Promise<void>;
-  /** Restarts it on the same port, with the same policies. */
+  /** Restarts the server on the same port, with the same policies. */
   start(): Promise<void>;
   close(): Promise<void>;
 }

@@ -18,7 +18,7 @@ export interface ArrivedQuestion {
 /** The response. */
 export interface LicenceAnswer {
   readonly status?: number;
-  /** Fields that replace those of a normal decision, or the text of the whole body. */
+  /** Fields that replace those of a normal decision, or a string that replaces the whole body. */
   readonly body?: object | string;
   readonly headers?: Record<string, string>;
   readonly delayMs?: number;

@@ -9,7 +9,7 @@ import { readCoordinationSettings } from '../../app/settings.ts';
 import { createCounters } from '../../service/counters.ts';
 import type { TestCoordination } from '../coordination.ts';
 
-/** The operator on the host of a running service: has its settings and its store, and no credential. */
+/** The operator on the host of a running service, who has the service's settings and store, but no credential. */
 export interface Operator {
   readonly tools: OperatorTools;
   /** `<issuer> <iamPrincipalId>` of every identity that the processes should have dropped from their caches. */

@@ -7,9 +7,9 @@ import { type ReceivedQuestion, startPolicyService, type TestPolicy } from './po
 export interface PolicyMode {
   readonly baton: TestCoordination;
   readonly policy: TestPolicy;
-  /** The administrator may do everything, others what the rule allows. */
+  /** The administrator may do everything; other principals may do what the test's rule allows. */
   grant(rule: (question: ReceivedQuestion) => boolean): void;
-  /** Grants no permissions to others, and discards the recorded requests. */
+  /** Grants no permissions to principals other than the administrator, and discards the recorded requests. */
   reset(): void;
   close(): Promise<void>;
 }
@@ -48,15 +48,15 @@ export async function startPolicyMode(settings: Record<string, string> = {}): Pr
 
 /** The decision point of a file's tests. */
 export interface FilePolicyMode extends Pick<PolicyMode, 'grant'> {
-  /** Limits others to exactly these permissions. */
+  /** Limits principals other than the administrator to exactly these permissions. */
   grantActions(...actions: string[]): void;
   /** The requests about a principal since the test started. */
   askedOf(actor: Actor): ReceivedQuestion[];
 }
 
 /**
- * Starts it before the tests of a file, resets it before each of them, and closes it after the last.
- * @param started called with it before the first test
+ * Starts the decision point before the tests of a file, resets it before each of them, and closes it after the last.
+ * @param started called with the decision point before the first test
  */
 export function policyModeOfFile(started: (mode: PolicyMode) => void): FilePolicyMode {
   let mode: PolicyMode;

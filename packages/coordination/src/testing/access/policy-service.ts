@@ -10,12 +10,12 @@ export interface ReceivedQuestion {
   /** `task:<id>`. */
   readonly resource: string;
   readonly tuples: readonly { object: string; relation: string; subject: string }[];
-  /** The attributes of the object, on the AuthZEN wire. */
+  /** The attributes of the object, as sent in the AuthZEN protocol. */
   readonly properties?: Readonly<Record<string, unknown>>;
   readonly consistency?: string;
 }
 
-/** Responds to a request instead of the point; undefined passes it to the point. */
+/** Responds to a request in place of the decision point; undefined passes the request on. */
 export type Behaviour = (
   path: string,
   body: never,
@@ -23,8 +23,8 @@ export type Behaviour = (
 ) => 'answered' | undefined | Promise<undefined>;
 
 /**
- * A decision point with Baton's own protocol and AuthZEN 1.0, which also issues the tokens for it. A function of the
- * test decides. See docs/reference/authorization.md#wire-baton.
+ * A decision point that speaks both Baton's own protocol and AuthZEN 1.0, and also issues the tokens for them. A
+ * function of the test decides. See docs/reference/authorization.md#wire-baton.
  */
 export interface TestPolicy {
   readonly url: string;
@@ -41,7 +41,7 @@ export interface TestPolicy {
   /** The ids that a list request returns; by default none. */
   list(rule: (who: string, action: string, type: string) => readonly string[]): void;
   behave(behaviour: Behaviour | undefined): void;
-  /** The policy by which it decides. */
+  /** The policy by which the decision point decides. */
   version: string;
   close(): Promise<void>;
 }

@@ -16,17 +16,17 @@ export interface SecretStoreBehaviour {
   readonly hangsUp?: boolean;
 }
 
-/** A store with the KV version 2 API of Vault that rejects all requests outside of that API. */
+/** A store with the KV version 2 API of Vault that rejects all requests outside that API. */
 export interface TestSecretStore {
   readonly url: string;
-  /** The settings for it. */
+  /** The settings of a service that uses this store. */
   readonly settings: Record<string, string>;
   /** The values by their paths below `kv/data/`. */
   readonly values: ReadonlyMap<string, string>;
   /** Each request as `METHOD path`. */
   readonly asked: string[];
   behave(behaviour: SecretStoreBehaviour): void;
-  /** Pauses in the middle of each request until it is released. */
+  /** Called in the middle of each request, which continues when the promise resolves. */
   beforeAnswer?: () => Promise<void>;
   /** @throws Error when a request was not part of the API */
   close(): Promise<void>;

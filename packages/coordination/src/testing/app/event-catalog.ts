@@ -13,7 +13,7 @@ const source = join(import.meta.dirname, '../..');
 export async function readEventDeclarations(): Promise<EventDeclaration[]> {
   const files = globSync('**/*.events.ts', { cwd: source });
   const modules = await Promise.all(files.map((file) => import(join(source, file)) as Promise<object>));
-  // Some files export them as a table, or in both forms.
+  // A file may export its declarations one by one, as a table, or in both forms.
   const values = modules.flatMap((module) => Object.values(module));
   const found = values.flatMap((value) => (isEvent(value) ? [value] : Object.values(value ?? {})));
   return [...new Set(found.filter(isEvent))];

@@ -4,7 +4,7 @@ import type { Actor, TestCoordination } from '../coordination.ts';
 /** The tools for the `*.fixtures.ts` files of the features. */
 export interface FixtureTenant {
   readonly baton: TestCoordination;
-  /** Creates the objects, in its own tenant, with all permissions. */
+  /** Creates the feature's objects, in a tenant of their own, with all permissions. */
   readonly actor: Actor;
 }
 

@@ -25,7 +25,7 @@ const originEvidence = (kind: string, field: string) => ({
 /** Values for the identifiers in bodies and queries. */
 const identifiers: Readonly<Record<string, IdentifierFixture>> = {
   agentPrincipalId: principal,
-  // A principal that is not a registry agent has no revision, neither an own nor a foreign one.
+  // A principal that is not a registry agent has no revisions, so neither its own nor another principal's can be found.
   agentRevisionId: { object: null },
   artifactId: { object: '/artifacts/{id}' },
   approvalId: { object: '/approvals/{id}' },
@@ -33,7 +33,7 @@ const identifiers: Readonly<Record<string, IdentifierFixture>> = {
   assigneeId: principal,
   capabilityId: { object: '/capabilities/{id}' },
   claimId: { object: '/claims/{id}' },
-  // A filter: the unknown principal has no work.
+  // The id is only a filter: an unknown principal has no work.
   'claimNextTasks.assigneeId': { ...principal, mayBeAbsent: true },
   'createdFrom.evidence.[].artifactId': {
     object: '/artifacts/{id}',
@@ -63,7 +63,7 @@ const identifiers: Readonly<Record<string, IdentifierFixture>> = {
   forTask: task,
   goalId: { object: '/goals/{id}' },
   humanPrincipalId: principal,
-  // Names in the identity service.
+  // The ids are names in the identity service.
   iamPrincipalId: { object: null },
   iamTenantId: { object: null },
   'iamBinding.iamPrincipalId': { object: null },
@@ -112,7 +112,7 @@ const identifiers: Readonly<Record<string, IdentifierFixture>> = {
   'spec.work.workspace': workspace,
   task,
   taskId: task,
-  // Chosen by the caller of the very first call.
+  // The caller of the very first call chooses this id.
   tenantId: { object: null },
   templateId: { object: '/project-templates/{id}' },
   toTask: task,
@@ -171,11 +171,11 @@ async function start() {
     CP_OAUTH_REDIRECT_URI: 'http://localhost:8000/api/v1/connections:callback',
     CP_CONNECTIONS_RETURN_URL: 'http://localhost:8000/connections',
     CP_SLACK_ENABLED: 'true',
-    // No worker connects to it.
+    // No worker connects to this server.
     ...smtpSettings({ port: 25 }),
     CP_PUBLIC_URL: 'http://localhost:8000',
   });
-  // A person: some permissions are for people only.
+  // A person, because some permissions are for people only.
   const allowed = await baton.actor({ kind: 'human' });
   const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
   const narrowed = (...scope: string[]) =>
@@ -209,7 +209,7 @@ async function start() {
       case 'powerless':
         return bearer(powerless.token);
       case 'narrow':
-        // If the permissions to read and to write both suffice, each scope restricts the caller to one of them.
+        // If either the read or the write permission suffices, each scope restricts the caller to one of them.
         if (isRead && isWrite) return bearer(writerReading);
         return bearer(isRead ? writeOnly : readOnly);
       default:

@@ -1,4 +1,4 @@
-// A bare broadcast with `ws`, for comparison: it sends the texts from its parent to all of its clients.
+// A bare broadcast with `ws`, for comparison: it sends the messages from its parent to all of its clients.
 import type { AddressInfo } from 'node:net';
 import { WebSocketServer } from 'ws';
 

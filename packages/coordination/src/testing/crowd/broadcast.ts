@@ -2,10 +2,10 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 
-/** A process that only sends texts to all of its WebSockets with plain `ws`, for comparison. */
+/** A process that only sends messages to all of its WebSockets with plain `ws`, for comparison. */
 export interface Broadcast {
   readonly port: number;
-  /** Sends each text to every open socket. */
+  /** Sends each message to every open socket. */
   send(texts: readonly string[]): void;
   stop(): void;
 }

@@ -28,11 +28,15 @@ export interface Answered {
 }
 
 /**
- * Clients of event streams in separate processes, so that each has its own descriptors and they use other cores.
+ * Clients of event streams in separate processes, so that each process has its own file descriptors and can use another
+ * core.
  */
 export interface Crowd {
   open(port: number, members: readonly (readonly CrowdMember[])[]): Promise<void>;
-  /** Resolves when each socket has received this number of events, with the time of the last one in ms since 1970. */
+  /**
+   * Resolves when each socket has received this number of events. The result is the time of the last one, in ms since
+   * 1970.
+   */
   expect(count: number): Promise<number>;
   /** The events that each socket has received, by process. */
   count(): Promise<Counted[][]>;

@@ -20,7 +20,7 @@ const sequenceAt = '{"sequence":'.length;
 const headBytesMax = 10;
 const [zero, nine] = [48, 57];
 
-/** Counts an event. Two readers with the same digest have the same events in the same order. */
+/** Counts an event. Two readers with the same digest have received the same events in the same order. */
 export function addSequence(counted: Counted, sequence: number): void {
   counted.count += 1;
   counted.digest = (Math.imul(counted.digest, 31) + sequence) >>> 0;
@@ -30,7 +30,7 @@ export function addSequence(counted: Counted, sequence: number): void {
 export class FrameCounter {
   readonly counted: Counted = { count: 0, digest: 0 };
   readonly #control: ControlFrames;
-  /** The beginning of a frame that arrived in two pieces. */
+  /** The first part of a frame that arrived in two pieces. */
   #piece: Buffer | undefined;
   #skipBytes = 0;
 

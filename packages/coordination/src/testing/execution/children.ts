@@ -30,7 +30,7 @@ export async function makeFamily(
   return { ...made, handle, childTask, handleToken, child: await startChild(child, childTask.id) };
 }
 
-/** Sends a message to a run that has version `expectedRunVersion`. */
+/** Sends a message to a run whose version is `expectedRunVersion`. */
 export function say(by: Worker['actor'], runId: string, more: object, key = newKey()) {
   return by.post(
     `/runs/${runId}/control-messages`,

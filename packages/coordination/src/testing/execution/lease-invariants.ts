@@ -7,7 +7,8 @@ const violations = {
   'a pointer of a task and its active claim belong together, with one lease': sql`
     select t.id from tasks t full join (select * from claims where status = 'active') c on c.task_id = t.id
     where t.active_claim_id is distinct from c.id or t.lease_expires_at is distinct from c.expires_at`,
-  // An end doesn't wait for a task that another command has locked: the worker releases its claim (`endings`).
+  // The end of a run doesn't wait for a task that another command has locked; the worker releases the claim later
+  // (`endings`).
   'no active claim is in an ended session, unless the worker is to release it': sql`
     select c.id from claims c join sessions s on s.id = c.session_id
     where c.status = 'active' and s.status <> 'active' and not exists (

@@ -36,7 +36,7 @@ export async function writeEvents(
 export const journalWaitMsMax = 120_000;
 
 /**
- * Waits until every committed event is visible: other databases of the cluster have transactions too.
+ * Waits until every committed event is visible. Transactions in other databases of the cluster can delay this.
  * @throws Error with the oldest transaction of the cluster when that takes too long
  */
 export async function journalIsStable(db: Db): Promise<void> {

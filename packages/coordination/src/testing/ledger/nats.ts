@@ -11,9 +11,9 @@ import { killableProgram } from '../programs/killable-program.ts';
 /** Debian's NATS server, with JetStream; for tests, on loopback. */
 export interface NatsServer {
   readonly url: string;
-  /** Kills it, like a crash. */
+  /** Kills the server, as a crash would. */
   kill(): Promise<void>;
-  /** Restarts it on the same port, with the same data. */
+  /** Restarts the server on the same port, with the same data. */
   start(): Promise<void>;
   makeStream(name: string, subject: string, token?: string): Promise<void>;
   /** All messages in the stream, in order. */

@@ -75,10 +75,10 @@ type Respond = (
 export interface Receiver {
   readonly url: string;
   readonly received: readonly Received[];
-  /** The ids of the events in the bodies, including repeats. */
+  /** The ids of the events in the bodies, including repeated ones. */
   ids(): string[];
   stop(): Promise<void>;
-  /** Restarts it on the same port. */
+  /** Restarts the receiver on the same port. */
   start(): Promise<void>;
 }
 

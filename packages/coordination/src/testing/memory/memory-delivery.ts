@@ -70,8 +70,8 @@ export async function newTenant(baton: TestCoordination): Promise<string> {
 }
 
 /**
- * Events of a delivered type, in this order, separated by ones that aren't delivered.
- * @returns the ids of the former
+ * Events of a delivered type, in this order, with events that aren't delivered between them.
+ * @returns the ids of the delivered ones
  */
 export async function writeDeliverable(
   baton: TestCoordination,

@@ -25,8 +25,8 @@ const answer = (status: number, body: object = {}): MemoryAnswer => ({ status, b
 const keyOf = ({ kind, key }: Document) => `${String(kind)} ${String(key)}`;
 
 /**
- * The state of the reference memory service apart from events: entities and facts, snapshots that it reconciles, packs,
- * kinds, documents. See docs/reference/memory.md#memory-service.
+ * The state of the reference memory service apart from events: entities and facts, the snapshots that it reconciles,
+ * packs, kinds, documents. See docs/reference/memory.md#memory-service.
  */
 export class MemoryKnowledge {
   readonly #spaces = new Map<string, Space>();

@@ -65,7 +65,9 @@ export interface TestMemory {
   keptIds(namespace: string): string[];
   /** The maximum number of concurrent requests of a namespace so far. */
   parallelMax(namespace: string): number;
-  /** @param namespace absent: for all namespaces without their own behavior */
+  /**
+   * @param namespace if absent, the behavior applies to all namespaces without their own
+   */
   behave(behaviour: MemoryBehaviour, namespace?: string): void;
   close(): Promise<void>;
 }

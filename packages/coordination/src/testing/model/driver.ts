@@ -169,7 +169,7 @@ export interface Step {
 }
 
 export const step: fc.Arbitrary<Step> = fc.record({
-  // Without claims and runs the other steps have no object.
+  // Claims and runs are frequent, because without them the other steps have no object.
   verb: fc.constantFrom(
     ...(Object.keys(acts) as Verb[]),
     ...(['claim', 'claim', 'start', 'start', 'launch'] as const),
@@ -241,7 +241,7 @@ async function making(verdict: Verdict<{ id: string }>, call: Promise<Answer>): 
   return { answer, verdict };
 }
 
-/** The claim that a write presents, or none: the task's own, or another one. */
+/** The claim that a write presents: none, the task's own, or another one. */
 function presentedIn({ flag, task, claim }: Turn): [ClaimModel | undefined, object] {
   const presented = flag ? (task.active ?? claim) : undefined;
   return [presented, presented === undefined ? {} : { claimId: presented.id, fencingToken: presented.token }];

@@ -18,7 +18,7 @@ export interface TaskModel extends Journaled {
   active: ClaimModel | undefined;
   /** Consecutive failed attempts. */
   failures: number;
-  /** A pause after a failure, longer than the history. */
+  /** Whether the task is paused after a failure; the pause is longer than the history. */
   isPaused: boolean;
   /** The handle that launched the task. */
   handle: HandleModel | undefined;
@@ -42,14 +42,14 @@ export interface ApprovalModel extends Journaled {
   task: TaskModel;
   /** The number of title changes before the request. */
   titleChanges: number;
-  /** The approval of an earlier title that it requests again. */
+  /** The approval of an earlier title that this request renews. */
   renews: ApprovalModel | undefined;
   status: 'pending' | 'approved' | 'rejected' | 'cancelled';
 }
 
 export interface HandleModel extends Journaled {
   parent: RunModel;
-  /** The run that produced its result. */
+  /** The run that produced the task's result. */
   run: RunModel | undefined;
   isRevoked: boolean;
   depth: number;
@@ -124,7 +124,7 @@ export class Model {
     return ok;
   }
 
-  /** The lease of the claim expires, without further effects yet. */
+  /** The lease of the claim expires; no other effects have occurred yet. */
   endLease(task: TaskModel): void {
     if (task.active !== undefined) task.active.isOver = true;
   }
@@ -138,7 +138,10 @@ export class Model {
       if (active?.holder === holder) this.#release(active, { moves: true });
   }
 
-  /** The newest approved gate is requested again, unless it already is: no current worker could decide it. */
+  /**
+   * A change of the title, by a worker that could not decide the gate, requests the newest approved gate again, unless
+   * a renewal is already pending.
+   */
   changeTitle(task: TaskModel, presented: ClaimModel | undefined, by: number): Verdict<ApprovalModel> {
     const code = gate(task, presented, by);
     if (code !== 'ok') return { code };
@@ -224,7 +227,10 @@ export class Model {
     return ok;
   }
 
-  /** An attempt whose lease expired was already counted, or is now, and causes no pause. */
+  /**
+   * Counts a failed attempt of the task's newest claim, and pauses the task. If the lease has expired, the failure was
+   * already counted, or is counted now, and causes no pause.
+   */
   #countFailure(claim: ClaimModel): void {
     const { task } = claim;
     if (claim.token !== task.epoch || isTerminal(task)) return;
@@ -317,7 +323,7 @@ export class Model {
     return ok;
   }
 
-  /** Cancels a run and every running one below it, and revokes the launches there that were not started. */
+  /** Cancels a run and every running one below it, and revokes those of their launches that have not been started. */
   forceCancel(run: RunModel): Verdict {
     if (run.status !== 'running') return { code: 'run_not_active' };
     this.#forceCancel(run);

@@ -27,7 +27,7 @@ export function mailAddress(): string {
   return address;
 }
 
-/** The settings by which a worker sends to a test server. */
+/** The settings with which a worker sends to a test server. */
 export function smtpSettings({ port }: { port: number }): Record<string, string> {
   return {
     CP_SMTP_HOST: '127.0.0.1',
@@ -65,7 +65,7 @@ export async function makeAddressee(
 }
 
 export interface LoggedWorker {
-  /** The lines of its log. */
+  /** The lines of the worker's log. */
   readonly lines: readonly string[];
   close(): Promise<void>;
 }

@@ -7,7 +7,7 @@ export interface ReceivedMail {
   readonly to: string;
   /** The headers by lower-case names, unfolded and with encoded words decoded. */
   readonly headers: ReadonlyMap<string, string>;
-  /** The message as it came. */
+  /** The message as it was received. */
   readonly raw: string;
   /** The parts, decoded. */
   readonly text: string;
@@ -21,7 +21,7 @@ export interface SmtpBehaviour {
   greeting?: () => Reply;
   from?: () => Reply;
   recipient?: (address: string) => Reply;
-  /** After the whole message; it counts as received whatever the reply. */
+  /** The reply after the whole message, which counts as received whatever the reply is. */
   message?: (mail: ReceivedMail) => Reply | Promise<Reply>;
   /** The password that AUTH PLAIN needs; without it there is no AUTH. */
   login?: { user: string; pass: string };
@@ -32,18 +32,18 @@ export interface SmtpBehaviour {
 export interface SmtpServer {
   readonly port: number;
   readonly received: readonly ReceivedMail[];
-  /** Commands in their order, of all connections, without the messages. */
+  /** The commands of all connections, in order, without the messages. */
   readonly commands: readonly string[];
   readonly connections: number;
-  /** The most connections that were open at once. */
+  /** The maximum number of connections that were open at once. */
   readonly connectionsMax: number;
   to(address: string): readonly ReceivedMail[];
   stop(): Promise<void>;
-  /** On the same port. */
+  /** Starts the server again on the same port. */
   start(): Promise<void>;
 }
 
-/** The other side of e-mail: a server that keeps what it receives, without STARTTLS. */
+/** The receiving side of e-mail: a server that keeps what it receives, without STARTTLS. */
 export async function startSmtpServer(behaviour: SmtpBehaviour = {}): Promise<SmtpServer> {
   const received: ReceivedMail[] = [];
   const commands: string[] = [];

@@ -9,7 +9,7 @@ export function makeTemplate(baton: TestCoordination, more: object = {}) {
   );
 }
 
-/** With a new workspace and template unless they are given. */
+/** Creates a project, with a new workspace and template unless they are given. */
 export async function makeProject(baton: TestCoordination, more: Record<string, unknown> = {}) {
   const isPlaced = 'workspaceId' in more;
   const isNamed = 'templateId' in more || 'templateKey' in more;
@@ -21,7 +21,7 @@ export async function makeProject(baton: TestCoordination, more: Record<string, 
   return done(baton.admin.post('/projects', body), 201);
 }
 
-/** Below another project, in a new workspace. */
+/** Creates a project below another one, in a new workspace. */
 export function makeSubproject(baton: TestCoordination, parent: { workspaceId: string }, more: object = {}) {
   return makeProject(baton, { parentWorkspaceId: parent.workspaceId, ...more });
 }

@@ -42,7 +42,7 @@ export async function applyDocuments(
   return { plan, applied };
 }
 
-/** A plan that writes nothing. */
+/** Plans a package, which writes nothing. */
 export async function planDocuments(
   actor: Actor,
   named: Parameters<typeof sourceOf>[0],

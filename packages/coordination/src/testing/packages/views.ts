@@ -2,7 +2,7 @@ import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
 import type { Actor, TestCoordination } from '../coordination.ts';
 
-/** A block of tasks by default. */
+/** A view with one block, of tasks by default. */
 export const blockOf = (more: object = {}) => ({
   title: 'Tasks',
   source: 'tasks',

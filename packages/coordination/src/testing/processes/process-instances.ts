@@ -122,8 +122,8 @@ export async function writeInstance(
 }
 
 /**
- * The setup of a file of tests of processes: the service, a worker and an agent, which end with the file, and common
- * operations as the administrator. Call it at the top of the file.
+ * The setup of a file of tests of processes: the service, a worker and an agent, which stop at the end of the file, and
+ * common operations performed as the administrator. Call it at the top of the file.
  */
 export async function startProcesses() {
   const baton = await startCoordination();
@@ -150,7 +150,7 @@ export async function startProcesses() {
       const { version } = await done(admin.get(`/tasks/${taskId}`));
       return done(admin.post(`/tasks/${taskId}:complete`, body, { 'if-match': `task-${version}` }));
     },
-    /** The payloads of an instance's events of a type, without `process.`. */
+    /** The payloads of an instance's events of a type, which is given without the prefix `process.`. */
     told: async (id: string, type: string) =>
       (await eventsOf(baton, id))
         .filter((event) => event.type === `process.${type}`)

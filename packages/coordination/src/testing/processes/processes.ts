@@ -42,6 +42,9 @@ export const newProcessKey = () => `p-${newId()}`;
 
 const cellNames = ['when', 'then'] as const;
 
-/** A row of a decision table. An object literal with a member named `then` counts as a promise for the linter. */
+/**
+ * A row of a decision table, built from pairs because the linter treats an object literal with a member named `then` as
+ * a promise.
+ */
 export const ruleRow = (...cells: readonly [when: readonly string[], result: readonly string[]]): object =>
   Object.fromEntries(cellNames.map((name, n) => [name, cells[n]]));

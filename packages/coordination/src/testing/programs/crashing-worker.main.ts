@@ -1,7 +1,7 @@
 import { startWorker } from '../../app/worker.ts';
 import { testSink } from '../ledger/sinks.ts';
 
-// A worker in its own process that ends, as if killed, when it delivers one event.
+// A worker in its own process that exits abruptly, as if killed, when it delivers one particular event.
 await startWorker({
   env: process.env,
   sinks: [

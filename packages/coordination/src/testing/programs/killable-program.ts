@@ -2,13 +2,15 @@ import { type ChildProcess, spawn } from 'node:child_process';
 
 /** A third-party server, for tests. */
 export interface KillableProgram {
-  /** Starts it, or restarts it after a kill, and waits until it responds. */
+  /** Starts the server, or restarts it after a kill, and waits until it responds. */
   start(): Promise<void>;
-  /** Kills it, like a crash. */
+  /** Kills the server, as a crash would. */
   kill(): Promise<void>;
 }
 
-/** @param answers waits until it responds, and throws when that takes too long */
+/**
+ * @param answers waits until the server responds, and throws if that takes too long
+ */
 export function killableProgram(
   binary: string,
   args: readonly string[],

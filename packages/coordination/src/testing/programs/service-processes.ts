@@ -6,11 +6,11 @@ import { keepLog } from '@baton/kernel/testing/leaks/leaks';
 /** One of Baton's programs in its own process. */
 export interface ServiceProcess {
   readonly pid: number;
-  /** The address that it listens on; empty for a worker. */
+  /** The address that the program listens on; empty for a worker. */
   readonly url: string;
-  /** Its standard output so far. */
+  /** The program's standard output so far. */
   printed(): string;
-  /** Ends it, by SIGTERM by default, and waits for its exit. */
+  /** Ends the program, by SIGTERM by default, and waits for its exit. */
   stop(signal?: NodeJS.Signals): Promise<void>;
 }
 
@@ -22,7 +22,7 @@ const ready = {
 };
 
 /**
- * The environment variables that a program inherits. Without the cache of compiled code each start takes 0.8 s longer.
+ * The environment variables that a program inherits. Without the cache of compiled code, each start takes 0.8 s longer.
  */
 export function programEnv(): Record<string, string | undefined> {
   const { PATH, NODE_COMPILE_CACHE } = process.env;

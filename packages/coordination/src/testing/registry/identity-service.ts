@@ -13,7 +13,7 @@ export interface AskedOfIdentity {
   readonly body: any;
 }
 
-/** What identity answers; undefined: nothing, ever. */
+/** The response of identity; undefined: it never responds. */
 export type IdentityAnswer = { readonly status: number; readonly body?: unknown } | undefined;
 
 /** Identity as the source of administration tokens. */
@@ -22,7 +22,7 @@ export interface IdentityService {
   readonly credentialFile: string;
   readonly credential: string;
   readonly asked: AskedOfIdentity[];
-  /** Replaces the usual answers. */
+  /** Replaces the usual responses. */
   answer(by: ((asked: AskedOfIdentity) => IdentityAnswer | Promise<IdentityAnswer>) | undefined): void;
   close(): Promise<void>;
 }

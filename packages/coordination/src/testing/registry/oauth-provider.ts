@@ -33,11 +33,11 @@ export interface TestProvider {
   /** The paths of the requests to the token endpoint. */
   readonly asked: string[];
   behave(behaviour: ProviderBehaviour): void;
-  /** Delays its responses until it is released. */
+  /** Delays the responses of the provider until the promise resolves. */
   beforeAnswer?: () => Promise<void>;
   /** Simulates the person's consent at the address of the redirect. @returns the query of the redirect back */
   agree(authorizeUrl: string): { query: string; state: string; code: string };
-  /** A type of connections to it. */
+  /** A connection type for this provider. */
   spec(more?: object): Record<string, unknown>;
   close(): Promise<void>;
 }

@@ -9,7 +9,7 @@ export const sha256Of = (bytes: Uint8Array) => createHash('sha256').update(bytes
 /** Unique bytes. */
 export const freshBytes = (count = 1000) => randomBytes(count);
 
-/** PUT /artifact-contents of these bytes. */
+/** PUT /artifact-contents with these bytes. */
 export async function upload(
   baton: Pick<TestCoordination, 'url'>,
   actor: Pick<Actor, 'token'>,

@@ -12,7 +12,7 @@ export function outcomeTester(baton: TestCoordination, person: Actor) {
   return {
     logged,
     close: worker.close,
-    /** One cycle of a worker that has postponed no entries. */
+    /** One batch of a worker that has postponed no entries. */
     work: () => executeDueOutcomes(worker.tools).run(),
     /** A task with a pending gate; its type declares these outcomes. */
     async gate(outcomes: object, more: { task?: object; preconditions?: object[]; approval?: object } = {}) {

@@ -25,7 +25,7 @@ const readyMsMax = 60_000;
 const stopMsMax = 10_000;
 
 /**
- * Starts it with its own data, and creates the bucket `artifacts`. `makeBucket` is retried until it does not throw.
+ * Starts Swift with its own data, and creates the bucket `artifacts`. `makeBucket` is retried until it does not throw.
  */
 export async function startSwift(
   makeBucket: (env: Record<string, string>) => Promise<void>,
@@ -125,7 +125,7 @@ function writeConfiguration(home: string, ports: readonly number[]): void {
     [
       common(ports[3]),
       '[pipeline:main]',
-      // It requires a cache in its pipeline, but works without a reachable one.
+      // The pipeline requires a cache, but works even if the cache can't be reached.
       'pipeline = catch_errors gatekeeper cache s3api tempauth proxy-server',
       '[app:proxy-server]',
       'use = egg:swift#proxy',

@@ -20,16 +20,17 @@ export function makeVerifier(baton: TestCoordination, logged: string[] = []) {
 
 const completers = new WeakMap<TestCoordination, Promise<Actor>>();
 
-/** An agent that requests completions: the requester can't decide the checks, but the administrator must. */
+/**
+ * An agent that requests completions. The requester can't decide the checks, so that the administrator is left to
+ * decide them.
+ */
 function completerOf(baton: TestCoordination): Promise<Actor> {
   const known = completers.get(baton) ?? baton.actor();
   completers.set(baton, known);
   return known;
 }
 
-/**
- * The administrator's task whose completion was requested, by an agent by default, so that an attempt is open.
- */
+/** The administrator's task whose completion was requested, by an agent by default, so that an attempt is open. */
 export async function openVerification(
   baton: TestCoordination,
   acceptance: object[],

@@ -65,7 +65,7 @@ export async function evaluationsOf(actor: Actor, ruleId: string, query = '') {
   return (await done(actor.get(`/rules/${ruleId}/evaluations?limit=200${query}`))).items as any[];
 }
 
-/** The result of a rule, without the worker that creates it. @returns its id */
+/** The result of a rule, written without the worker that would normally create it. @returns its id */
 export async function writeEvaluation(
   baton: Pick<TestCoordination, 'pool'>,
   rule: { id: string; tenantId: string; workspaceId: string | null },
@@ -77,7 +77,7 @@ export async function writeEvaluation(
   return id;
 }
 
-/** Delays each task whose title begins with "slow", so that a turn ends before a list of them. */
+/** Delays each task whose title begins with "slow", so that a turn ends before it reaches the end of a list of them. */
 export async function slowDownTasks(
   { pool }: Pick<TestCoordination, 'pool'>,
   seconds: number,

@@ -17,7 +17,10 @@ export interface ResumingStreamOptions {
 export interface ResumingStream {
   /** The cursor of the newest event. */
   readonly cursor: string | undefined;
-  /** The number of times that the stream was opened, by the code of the previous end; `first` for the first time. */
+  /**
+   * The number of times that the stream was opened, by the code with which the previous one ended; `first` for the
+   * first time.
+   */
   readonly opened: ReadonlyMap<number | 'first', number>;
   /** Rejects when reopening can't succeed: a lost permission, or a cursor below the pruned history. */
   readonly failed: Promise<never>;
@@ -26,7 +29,10 @@ export interface ResumingStream {
 
 const pauseMsMin = 50;
 const pauseMsMax = 2000;
-/** The service pings every 15 s. A client without a frame for twice that time has silently lost its connection. */
+/**
+ * The service pings every 15 s. A client that receives no frame for twice that time has lost its connection without
+ * noticing.
+ */
 const silenceMsMax = 35_000;
 const handshakeMsMax = 10_000;
 /** 4401: the next attempt uses a new token. 4503, 1013 and 1001: the service requests a retry. 1006: disconnected. */
@@ -117,7 +123,7 @@ function pause(failures: number): Promise<void> {
   return new Promise((done) => setTimeout(done, waitMs));
 }
 
-/** A page contains the position from which the other history continues; the socket protocol has no field for it. */
+/** The page contains the position from which the new history continues; the socket protocol has no field for it. */
 async function resumeCursorOf(
   { url, token }: ResumingStreamOptions,
   cursor: string | undefined,

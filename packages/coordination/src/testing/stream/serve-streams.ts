@@ -11,7 +11,7 @@ import { openStream } from './stream-client.ts';
 export interface ServedStreams {
   readonly url: string;
   readonly stream: EventStream;
-  /** The log of the service, newest last. */
+  /** The sockets of the server, newest last. */
   readonly sockets: readonly Socket[];
   close(): Promise<void>;
 }

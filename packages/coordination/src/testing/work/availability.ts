@@ -2,7 +2,10 @@ import { sql } from '@baton/kernel/database/sql';
 import type { TestCoordination } from '../coordination.ts';
 import { done, type Worker } from '../leases.ts';
 
-/** Ends the pause of a task, or reaches its start, as if time had passed: its row in the queue of work is unchanged. */
+/**
+ * Ends the pause of a task, or makes its start date arrive, as if time had passed: its row in the work queue is
+ * unchanged.
+ */
 export async function letComeDue(baton: TestCoordination, taskId: string): Promise<void> {
   await baton.pool.transaction(async (tx) => {
     await tx.run(sql`set local session_replication_role = replica`);

@@ -10,7 +10,7 @@ import {
 import type { TestCoordination } from '../coordination.ts';
 import { pagesReadBy } from './pages-read.ts';
 
-/** A search that passed rows of other callers would read at least one page for each hundred of them. */
+/** A search that had to skip other callers' rows would read at least one page for every hundred of them. */
 const pagesMoreMax = 35;
 
 /** The pages that each search reads, by its name. */

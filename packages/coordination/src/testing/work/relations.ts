@@ -1,7 +1,7 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { TestCoordination } from '../coordination.ts';
 
-/** Creates a number of tasks and relates a task to the first half of them, and the others to it. */
+/** Creates a number of tasks, and relates a task to the first half of them and the other half to that task. */
 export async function relateToNew(baton: TestCoordination, taskId: string, count: number): Promise<void> {
   await baton.pool.run(sql`
     with made as (

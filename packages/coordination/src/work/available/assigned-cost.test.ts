@@ -49,7 +49,7 @@ test("10,000 more urgent tasks that are assigned to others, or start later, don'
   );
 });
 
-/** Also counts the searches in a workspace, and those for the caller's own tasks. */
+/** Also counts the pages of searches in a workspace, and of those for the caller's own tasks. */
 function pagesOf(workspaceId: string): Promise<PagesOfSearches> {
   const search = searchOf(baton, worker.actor.principalId);
   const own = { ...search, assigneeId: search.principalId };

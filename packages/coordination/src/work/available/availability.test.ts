@@ -178,7 +178,7 @@ test('a zone that is published while the first workspace of its calendar is crea
   await settle();
   const startDate = dateOf(inDays(3));
   const at = (hours: number) => new Date(Date.parse(startDate) + hours * 3_600_000).toISOString();
-  // A version is being published, and the publication doesn't see the workspace.
+  // Simulates a publication in progress that doesn't see the workspace.
   const task = await baton.pool.transaction(async (tx) => {
     await tx.run(sql`
       update calendars set id = (select id from calendar_versions where key = ${key} and version = 1)

@@ -12,7 +12,7 @@ export const mostUrgentFirst: ListOrder<TaskRow> = {
   direction: 'asc',
 };
 
-/** The same order for the caller's own tasks, which precede the others. */
+/** The order of `mostUrgentFirst` with a separate cursor, for the caller's own tasks, which precede the others. */
 export const ownFirst: ListOrder<TaskRow> = { ...mostUrgentFirst, cursor: 'work:own' };
 
 /**
@@ -28,7 +28,7 @@ export interface WorkSearch {
   readonly viewerId: string | null;
   /** Only tasks assigned to this principal. */
   readonly assigneeId: string | undefined;
-  /** Without an assignee: whether tasks assigned to anyone are included, or only unassigned ones. */
+  /** Used only without `assigneeId`: whether tasks assigned to anyone are included, or only unassigned ones. */
   readonly includesAssigned: boolean;
   readonly workspace: WorkspaceScope | undefined;
   /** Set if several searches share the data. */
@@ -96,12 +96,12 @@ export function sliceOfPage(page: Page, order = mostUrgentFirst): Slice {
 /** A candidate for the next claim. */
 export interface NextTaskRow {
   task_id: string;
-  /** Whether it has a live claim, so that its queue row is stale. */
+  /** Whether the task has a live claim, in which case its queue row is stale. */
   is_held: boolean;
 }
 
 /**
- * The first tasks in the queue by turn, or by age if the search has a scope, including claimed ones. Not for a
+ * The first tasks in the queue by turn, or by age if the search has a scope, including claimed ones. Not used for a
  * workspace scope.
  */
 export function findNextTasks(search: WorkSearch, rowsMax: number): Statement<NextTaskRow> {
@@ -129,10 +129,10 @@ export interface QueueRow {
 }
 
 /**
- * Locks the rows of the first unassigned tasks in the queue, by turn, and skips those locked by rivals. This covers the
- * common case: one set of requirements has all tasks that the caller can claim, none is the caller's own, no task's
- * claim is dead, and none has just become due. Otherwise returns no row. A plain search finds the same rows as its
- * rivals: of 16 agents, the last would read 15 times as many rows as it needs.
+ * Locks the rows of the first unassigned tasks in the queue, by turn, and skips those locked by rivals. This covers
+ * the common case: one set of requirements contains all tasks that the caller can claim, none of them is assigned
+ * to the caller, no task's claim is dead, and none has just become due. In any other case, returns no row. A plain
+ * search finds the same rows as its rivals: of 16 agents, the last would read 15 times as many rows as it needs.
  * @param front the start position, and the only set that may have work; by default the front of the queue
  */
 export function lockNextTasks(search: WorkSearch, rowsMax: number, front?: QueueRow): Statement<QueueRow> {
@@ -178,14 +178,14 @@ export function findPagesRead() {
 export interface Slice {
   readonly order: Order;
   readonly start: readonly (string | number)[];
-  /** A further condition on the task `t`. */
+  /** An additional condition on the task `t`. */
   readonly judged: Fragment;
   readonly rowsMax: number;
 }
 
 /**
- * The queue's sets that match the search: for each set of requirements that the caller meets, that of unassigned tasks,
- * of assigned ones, or both. Tasks that aren't due are in a set that no caller meets.
+ * The queue's sets that match the search: for each set of requirements that the caller meets, the set of unassigned
+ * tasks, that of assigned ones, or both. Tasks that aren't due are in a set that no caller meets.
  */
 export function setsOf({
   tenantId,
@@ -257,9 +257,9 @@ function part(search: WorkSearch, slice: Slice, rowsMax: number): Fragment {
 }
 
 /**
- * Free tasks that are not yet recorded as free: their claim is dead and :claim-next had removed them from the queue, or
- * they have just become due. They may be the last tasks of their set, so `may_claim` evaluates their requirements.
- * Without its `offset`, the last `exists` would read the whole queue.
+ * Free tasks that are not yet recorded as free: their claim is dead and :claim-next had removed them from the queue,
+ * or they have just become due. They may be the last tasks of their set, so `may_claim` evaluates their
+ * requirements. Without its `offset`, the last `exists` would read the whole queue.
  * @param inReach a further condition on the task `t`
  */
 export function findUnrecordedFree(search: WorkSearch, slice: Slice, inReach: Fragment): Fragment {
@@ -297,11 +297,15 @@ export function isWithin(tenantId: string, { within, itself, projectId }: Worksp
     and (${projectId}::uuid is null or w.project_id = ${projectId}::uuid)`;
 }
 
-/** Excludes tasks of archived projects. The queue has no such rows, except until the worker has removed them. */
+/**
+ * Excludes tasks of archived projects. The queue contains no rows for them, except until the worker has removed them.
+ */
 const isOffered = fragment`(t.workspace_id is null or not exists (
   select from workspaces w join projects p on p.id = w.project_id where w.id = t.workspace_id and p.status = 'archived'))`;
 
-/** A limit as a subquery: with a parameter, PostgreSQL replans each call, which takes longer than the search. */
+/**
+ * The limit is a subquery, because with a parameter PostgreSQL replans each call, which takes longer than the search.
+ */
 export function atMost(rowsMax: number): Fragment {
   return fragment`(select ${rowsMax}::integer)`;
 }
@@ -312,7 +316,7 @@ export function assignedTo({ assigneeId, includesAssigned }: WorkSearch, column:
 }
 
 /**
- * The conditions outside the set of requirements: other restrictions, the task's addressee, and the caller's
+ * The conditions apart from the set of requirements: other restrictions, the task's addressee, and the caller's
  * visibility. A person who may act for an addressee is not offered the task, since claiming it would deprive the
  * addressee of it. They can claim it by its id.
  */

@@ -171,7 +171,7 @@ test('lists exactly the claimable tasks, in full pages, after any history', asyn
         for (const priority of priorities) ids.push((await make({ priority })).id);
         for (const { kind, at, ...more } of steps) {
           const id = ids[at] as string;
-          // Steps that the task's state doesn't allow are rejected; the test is about the others.
+          // Steps that the task's state doesn't allow are rejected, which is not what this test is about.
           const task = await done(baton.admin.get(`/tasks/${id}`));
           const ifMatch = { 'if-match': `task-${task.version}` };
           if (kind === 'claim')

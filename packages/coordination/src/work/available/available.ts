@@ -50,7 +50,7 @@ export async function listAvailableWork(
   if (limit < 0) return itemsOf(ownRows, ownPage, taskOf);
   const rest = { limit, cursor: undefined };
   const rows = await readWork(context, others, sliceOfPage(rest));
-  // A full page of own tasks. If more follow, the cursor is that of the last own task.
+  // A full page of the caller's own tasks. If more follow, the cursor is that of the last one on the page.
   if (limit === 0) return itemsOf([...ownRows, ...rows], ownPage, taskOf);
   const { items, nextCursor } = itemsOf(rows, { order: mostUrgentFirst, page: rest }, taskOf);
   return { items: [...ownRows.map(taskOf), ...items], nextCursor };

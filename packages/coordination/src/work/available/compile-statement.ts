@@ -4,7 +4,7 @@ import { prepared, type Statement } from '@baton/kernel/database/sql';
 
 export type Fragment = ReturnType<typeof fragment>;
 
-/** A prepared statement with a dynamically composed text, of which there are few variants. */
+/** A prepared statement whose text is composed dynamically, with few variants. */
 export function compileStatement<Row>(query: Fragment): Statement<Row> {
   const { sql: text, parameters } = query.compile(queryBuilder());
   return prepared(text, parameters);

@@ -6,9 +6,9 @@ import { queueDueTasks, settleZones } from './due-tasks.sql.ts';
 const tasksMax = 500;
 
 /**
- * Moves the rows of due tasks to the sets that searches read. Each search also reads the due tasks of its tenant that
- * are not moved yet (`tasks_come_due`), so results are correct without this job, but at midnight there may be
- * thousands.
+ * Moves the rows of due tasks to the sets that searches read. Each search also reads its tenant's due tasks that have
+ * not been moved yet (`tasks_come_due`), so results are correct without this job, but at midnight there may be
+ * thousands of them.
  */
 export function moveDueTasks({ pool }: JobTools<Context>): Job {
   return {

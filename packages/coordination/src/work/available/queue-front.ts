@@ -5,9 +5,9 @@ import { findPagesRead, isNarrowed, lockNextTasks, type QueueRow, type WorkSearc
 /**
  * Dead rows stay in the queue's index until no transaction can see them. With a long idle transaction, such as a dump,
  * every search from the front reads all of them (40 ms for 60,000). In that case, a process remembers per tenant where
- * the last search found work and starts there. Tasks that were meanwhile inserted before that position (a higher
- * priority, or a released claim) wait for the next search from the front. Such searches take a twentieth of the time,
- * and run at least every ten seconds and whenever a search found fewer tasks than requested.
+ * the last search found work and starts there. Tasks that were inserted before that position in the meantime (a higher
+ * priority, or a released claim) wait for the next search from the front. Searches from the front take at most about a
+ * twentieth of the time, but run at least every ten seconds and whenever a search found fewer tasks than requested.
  */
 interface Front {
   readonly at: QueueRow;
@@ -16,7 +16,7 @@ interface Front {
 }
 
 const fronts = new BoundedCache<Front>(10_000);
-/** A search from the front that takes longer counts as slow, if it also read that many pages. */
+/** A search from the front counts as slow if it takes longer than this and reads at least `pagesMin` pages. */
 const slowMs = 20;
 const pagesMin = 1000;
 const shareOfTime = 20;

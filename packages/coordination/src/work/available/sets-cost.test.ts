@@ -23,7 +23,7 @@ test("sets of requirements without queued tasks don't slow down a search", async
     201,
   );
   await makeTask(baton, { requirements: { capabilities: ['welding'] } });
-  // The state after one task was changed to many different requirements.
+  // Simulates the state after one task was changed to many different requirements.
   await baton.pool.run(sql`
     with made as (
       insert into requirement_sets (id, tenant_id, workspace_id, digest, items)

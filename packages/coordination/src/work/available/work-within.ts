@@ -8,8 +8,8 @@ import { findTasksInOrder, findWorkWithin } from './work-within.sql.ts';
 export type ScopedSearch = WorkSearch & { readonly workspace: WorkspaceScope };
 
 /**
- * Whether a search covers the queue of a workspace, of a project, or of either's descendants. The caller's own tasks
- * are read by the assignee index: a scope may have thousands that are assigned to others.
+ * Whether a search covers the queue of a workspace or a project, possibly with its descendants. The caller's own tasks
+ * are read by the assignee index, but a scope may contain thousands that are assigned to others.
  */
 export function isScoped(search: WorkSearch): search is ScopedSearch {
   return search.workspace !== undefined && !isForOwn(search);
@@ -66,7 +66,7 @@ async function searchOn({ db }: Context, search: ScopedSearch, slice: Slice): Pr
     const cut = rows.at(-1);
     if (found.length === rowsMax || cut?.is_cut !== true) return all;
     start = [cut.priority, cut.at, cut.task_id];
-    // The estimated position of the remaining tasks, plus a quarter.
+    // The estimated number of rows to read for the remaining tasks, plus a quarter.
     const enough = Math.ceil((1.25 * rowsPassed * (rowsMax - found.length)) / Math.max(found.length, 1));
     workspacesMax = Math.max(workspacesMax, Math.ceil(enough / rowsPerWorkspace));
     rowsPassed = Math.min(Math.max(enough, rowsPassedMin), growth * rowsPassed);

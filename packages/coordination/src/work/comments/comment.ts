@@ -3,9 +3,12 @@ import { type RowOf, wireMapper } from '@baton/kernel/database/row';
 import { Timestamp, Uuid } from '@baton/values/wire';
 import type { Tables } from '../../service/schema.ts';
 
-/** Maximum length of a stored text, after trimming. A longer one is refused with its own code. */
+/** Maximum length of a stored text, after trimming. A longer text is refused with a code of its own. */
 export const commentCharactersMax = 10_000;
-/** The default maximum size of a request body. */
+/**
+ * The schema's limit, the default maximum size of a request body; longer texts than are stored have their own error
+ * code.
+ */
 const sentCharactersMax = 1_048_576;
 
 /** A comment on a task (docs/reference/comments-and-goals.md#comments). */

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/http/service';
 import { Uuid } from '@baton/values/wire';
 
-/** Excludes the text, which can be edited: the journal never changes. */
+/** Excludes the text, which can be edited, whereas the journal never changes. */
 const payload = z.strictObject({
   commentId: Uuid,
   authorPrincipalId: Uuid,

@@ -63,7 +63,7 @@ export async function createTaskComment(
 }
 
 /**
- * Adds a comment of the service itself.
+ * Adds a comment by the service itself.
  * @param body without secrets, 1 to 10 000 characters
  */
 export async function writeCoreComment(context: Context, task: AboutTask, body: string): Promise<void> {

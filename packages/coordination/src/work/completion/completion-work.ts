@@ -14,9 +14,9 @@ import type { Task } from '../tasks/task.ts';
 import { completionWorkExecuted, completionWorkFailed } from './completion.events.ts';
 
 /**
- * Runs the actions that the type declares for a completed task (docs/reference/completion.md#completion-work), in its
- * transaction and on behalf of the caller that completes it. A failed action rolls back neither the completion nor the
- * actions before it; those after it are skipped.
+ * Runs the actions that the type declares for a completed task (docs/reference/completion.md#completion-work), in the
+ * transaction of the completion and on behalf of the caller that completes the task. A failed action rolls back neither
+ * the completion nor the actions before it; those after it are skipped.
  */
 export async function executeCompletionWork(context: Context, task: Task, rules: TypeRules): Promise<void> {
   const declared = rules.completionSchema.onComplete;

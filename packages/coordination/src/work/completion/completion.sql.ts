@@ -16,7 +16,7 @@ export function updateTaskToCompleted(tenantId: string, taskId: string, status: 
       (select project_id from workspaces where id = t.workspace_id) as project_id`;
 }
 
-/** Updates the task to its next version, with the opened attempt. */
+/** Increments the version of a task whose verification attempt has just been opened. */
 export function updateTaskToVerified(tenantId: string, taskId: string) {
   return sql<TaskRow>`
     update tasks t set version = t.version + 1, updated_at = now()

@@ -66,7 +66,7 @@ export interface CompletionRequest {
   /** The claim that the completion ends; the caller has checked its holder. */
   liveClaim?: ClaimRow | undefined;
   trigger: AttemptTrigger;
-  /** The run or the approval. */
+  /** The run or the approval that requests the completion. */
   triggerRef?: string;
 }
 
@@ -102,8 +102,8 @@ export async function completeLockedTask(context: Context, request: CompletionRe
 }
 
 /**
- * The only place where a task becomes completed: immediately, or by the passed attempt. The task is locked, and its
- * lifecycle allows the move.
+ * The only place where a task becomes completed: immediately, or by an attempt that has passed. The task is locked, and
+ * its lifecycle allows the move.
  */
 export async function moveToCompletion(
   context: Context,

@@ -2,8 +2,8 @@ import { sql } from '@baton/kernel/database/sql';
 import type { TaskRow } from '../tasks/task.ts';
 
 /**
- * Reserves a key in this transaction; no row if a task has it. A concurrent request with the same key waits for the
- * first.
+ * Reserves a key in this transaction; returns no row if a task already has it. A concurrent request with the same key
+ * waits for the first.
  */
 export function insertWorkKey(tenantId: string, key: string) {
   return sql<{ key: string }>`

@@ -30,7 +30,7 @@ export interface ActionResult {
   readonly error: { code: string; details: JsonObject } | null;
 }
 
-/** The same for an event: the ids of the created objects, and the code of a failure. */
+/** The result as recorded in an event: the ids of the created objects, and the code of a failure. */
 export const ActionSummary = z.strictObject({
   index: z.int(),
   action: z.string(),

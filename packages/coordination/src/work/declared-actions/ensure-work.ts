@@ -90,7 +90,7 @@ async function askForApproval(
   return id;
 }
 
-/** Resolves a text with expressions; values of any type are converted to text. */
+/** Resolves a string with expressions; values of any type are converted to strings. */
 export async function resolveText(text: string, lookup: Lookup): Promise<string> {
   const value = await valueOfText(text, lookup);
   if (value === null) return '';

@@ -15,8 +15,8 @@ export type DecidedBy = Pick<
 >;
 
 /**
- * Whether the caller is a person who may decide this approval. A rule that acts on behalf of such a person doesn't
- * count, because any principal that triggers the rule may influence its writes.
+ * Whether the caller is a person who may decide this approval. A rule that acts on behalf of that person doesn't count,
+ * because any principal that triggers the rule may influence what it writes.
  */
 export async function mayDecideApproval(context: Context, approval: DecidedBy): Promise<boolean> {
   const { caller, endpoint } = context;

@@ -52,8 +52,8 @@ export function findPendingGates(taskId: string) {
 
 /**
  * The approved gates of a locked task: for each group of deciders the newest one, unless it is being requested again.
- * Other pending requests don't exclude one, because their requesters may cancel them. An approval of an ended
- * verification has no effect. Each required a decision of a person, so their number is small.
+ * Other pending requests don't exclude an approved gate, because their requesters may cancel them. An approval that
+ * belongs to an ended verification has no effect. Each gate required a person's decision, so there are few of them.
  */
 export function findApprovedGates(tenantId: string, taskId: string) {
   return sql<ApprovalRow>`
@@ -76,8 +76,8 @@ export function findApprovedGates(tenantId: string, taskId: string) {
 }
 
 /**
- * An assignment of the required role in the required place, with a share lock: it can't be revoked before this command
- * ends.
+ * An assignment of the required role in the required place, with a share lock, so that it can't be revoked before this
+ * command ends.
  */
 export function shareHeldRole(of: {
   tenantId: string;

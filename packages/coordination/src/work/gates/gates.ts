@@ -28,20 +28,20 @@ export interface NewApprovalRequest {
   readonly task: TaskOfSubject | null;
   readonly artifactId: string | null;
   readonly workspaceId: string | null;
-  /** Exactly one of the two must be set. */
+  /** Exactly one of `requiredRoleId` and `assignedPrincipalId` must be set. */
   readonly requiredRoleId: string | null;
   readonly assignedPrincipalId: string | null;
   readonly excludedPrincipals: readonly string[];
   readonly comment: string;
   readonly gate: boolean;
   /**
-   * Whether a type, a rule, a process or a verification declares the approval. Then the service is the requester: the
+   * Whether a type, a rule, a process or a verification declares the approval. If so, the service is the requester: the
    * caller that triggers the request could otherwise cancel it.
    */
   readonly isDeclared: boolean;
   /** The approval of an earlier subject that this one renews. */
   readonly supersedesApprovalId?: string;
-  /** The check that a verification attempt requests it for. */
+  /** The check for which a verification attempt requests the approval. */
   readonly check?: CheckOfSubject | null;
 }
 
@@ -106,8 +106,8 @@ export async function writeApprovalRequest(
 
 /**
  * Renews an approval with the same deciders. The service is the requester.
- * @param why the change, which precedes the question @param check the check of the new approval: by default that of the
- * renewed one
+ * @param why the reason, which is put before the question @param check the check of the new approval; by default
+ * that of the renewed one
  * @throws Refusal `payload_too_large`
  */
 export async function renewApproval(

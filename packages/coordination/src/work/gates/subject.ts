@@ -59,7 +59,7 @@ export interface StoredSubject {
   readonly taskVersion: number | null;
   readonly artifactSha256: string | null;
   readonly snapshot: SubjectSnapshot;
-  /** Those values of the expressions in the outcome's actions that are known before the decision. */
+  /** The values of those expressions in the outcome's actions that are known before the decision. */
   readonly values: ExpressionValues;
 }
 
@@ -202,7 +202,7 @@ async function resolveOutcome(
   return { outcome: { approved: shown.approved, rejected: shown.rejected }, values };
 }
 
-/** The calls with external effects that later checks make after a person has approved this one. */
+/** The calls with external effects that later checks make after a person has approved this check. */
 async function callsAfter(
   context: Context,
   { typeId, acceptance }: TaskOfSubject,
@@ -212,7 +212,7 @@ async function callsAfter(
   const kept = attempt?.checks ?? [];
   const known = new Set(kept.map(canonicalJson));
   const rules = await rulesOf(context, typeId);
-  // Checks that are added while the attempt is open are also evaluated by it.
+  // Checks that are added while an attempt is open are evaluated by that attempt, too.
   const added = checksOf(rules, { acceptance }).filter((check) => !known.has(canonicalJson(check)));
   const checks = [...kept, ...added];
   const at = checks.findIndex((check) => check.key === key && skillOfCheck(check) === undefined);
@@ -228,7 +228,10 @@ async function callsAfter(
   });
 }
 
-/** Whether a call of this skill, by `name@version`, was shown to the decider; with inputs, exactly this call. */
+/**
+ * Whether a call of this skill, by `name@version`, was shown to the decider; if inputs are given, whether exactly this
+ * call was.
+ */
 export function showsCall({ snapshot }: StoredSubject, skill: string, inputs?: Json): boolean {
   return (snapshot.outcome?.approved ?? []).some((action) => {
     const shown = action['invokeSkill'] as JsonObject | undefined;

@@ -39,7 +39,7 @@ export type Goal = z.infer<typeof Goal>;
 export const GoalPage = pageOf(Goal);
 
 const title = z.string().min(1).max(500);
-/** A schema limit above the documented one, which has its own code. */
+/** A schema limit above the documented limit, because exceeding the documented limit has its own code. */
 const desiredState = z.string().max(524_288);
 const criteria = z.array(describeOnly(GoalCriterion)).max(50);
 

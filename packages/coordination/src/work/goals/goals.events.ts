@@ -22,8 +22,8 @@ export const goalCreated = defineEvent(
 );
 
 /**
- * `changes` has the new values, except for `desiredState`, which is true, and the criteria, for which only the count is
- * included.
+ * `changes` contains the new values, except for `desiredState`, which is `true`, and the criteria, of which only the
+ * number is included.
  */
 export const goalUpdated = defineEvent(
   'goal.updated',

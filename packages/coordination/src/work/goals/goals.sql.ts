@@ -4,7 +4,7 @@ import { sql } from '@baton/kernel/database/sql';
 import { type SeenList, seenByPlace } from '../../service/sight/places.ts';
 import type { GoalRow } from './goal.ts';
 
-/** Serializes changes to the tenant's goals until the commit; analogous to the lock of the workspace tree. */
+/** Serializes changes to the tenant's goals until the commit; analogous to the lock on the workspace tree. */
 export function takeGoalsLock(tenantId: string) {
   return sql`select pg_advisory_xact_lock(hashtextextended(${`goals/${tenantId}`}, 0))`;
 }

@@ -360,7 +360,7 @@ describe('races', () => {
         change(b.id, 1, { parentGoalId: a.id }),
       ]);
       const codes = answers.map(({ body }) => body.error?.code ?? 'done').sort();
-      // The one that waited finds its goal's path changed, not its version.
+      // The change that waited finds that the goal's path has changed, but not its version.
       assert.deepEqual(codes, ['done', 'goal_cycle'], `round ${round}`);
     }
     const wrong = await baton.pool.rows(sql`

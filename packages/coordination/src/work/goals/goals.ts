@@ -150,7 +150,7 @@ export async function getGoalRow(context: Context, id: string): Promise<GoalRow>
 }
 
 /**
- * Reads a goal for a task of this workspace; it can't be abandoned before the command ends.
+ * Reads a goal for a task of this workspace; the goal can't be abandoned before the command ends.
  * @throws Refusal `not_found` also for a goal in another workspace, `goal_abandoned`
  */
 export async function requireGoalForTask(

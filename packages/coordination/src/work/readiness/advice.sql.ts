@@ -1,6 +1,6 @@
 import { sql } from '@baton/kernel/database/sql';
 
-/** When each obstacle to a claim began, and its details; a time is null without such an obstacle. */
+/** For each obstacle to a claim, when it began, and its details; the time is null if the obstacle doesn't exist. */
 export interface AdviceRow {
   ended_since: string | null;
   waiting_since: string | null;

@@ -30,7 +30,7 @@ export function explainObstacle({ code, details }: ClaimObstacle, source: Advice
 }
 
 /**
- * The task's project is archived, so the task is unavailable. An explanation only; it decides nothing.
+ * The task's project is archived, so the task is unavailable. Used only to explain; nothing is decided by it.
  * @param isSeen whether the caller can see the project
  */
 export function explainArchivedProject({ caller, advice }: AdviceSource, isSeen: boolean): ClaimReason[] {
@@ -46,7 +46,7 @@ export function explainArchivedProject({ caller, advice }: AdviceSource, isSeen:
   return [{ code: 'project_archived', projectId, since, remedies: [restore] }];
 }
 
-/** No active principal meets the requirements. An explanation only; it decides nothing. */
+/** No active principal meets the requirements. Used only to explain; nothing is decided by it. */
 export function explainMissingExecutor(source: AdviceSource): ClaimReason[] {
   if (source.advice.is_for_anybody !== false) return [];
   return [
@@ -160,7 +160,9 @@ function lackedKinds(details: Record<string, unknown>): LackedKind[] {
 type LackedKind = 'roles' | 'capabilities' | 'skills';
 const assigningActs = { roles: 'assign_role', capabilities: 'assign_capability', skills: 'assign_skill' };
 
-/** @param principalId the principal to grant it to */
+/**
+ * @param principalId the principal to which the missing requirement is granted
+ */
 function remediesOfLack(
   principalId: string,
   kinds: readonly LackedKind[],
@@ -175,7 +177,7 @@ function remediesOfLack(
   ];
 }
 
-/** For the author of the relation and for people, but not for principals that work on the task. */
+/** Available to the author of the relation and to people, but not to principals that work on the task. */
 function removeRelation(
   relationId: string,
   relatedBy: string,

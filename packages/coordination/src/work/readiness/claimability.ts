@@ -68,7 +68,7 @@ export async function requireClaimableTask(context: Context, ref: TaskRef): Prom
   await refuseUnclaimableTask(context, ref);
 }
 
-/** The same without the lock, to find the reason for a refused claim. */
+/** Finds the reason for a refused claim, without locking the task. */
 export async function refuseUnclaimableTask(context: Context, ref: TaskRef): Promise<void> {
   const row = await claimabilityOf(context, ref);
   const [first] = obstaclesOf(row, await lackOf(context, row));

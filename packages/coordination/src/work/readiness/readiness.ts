@@ -7,7 +7,7 @@ import { getTask, getTaskRow } from '../tasks/tasks.ts';
 import type { TaskRequirements, TaskTransitions } from './task-readiness.ts';
 
 /**
- * Lists the transitions of a task (docs/reference/relations.md#transitions). Success is only reached by `:complete`,
+ * Lists the transitions of a task (docs/reference/relations.md#transitions). Success is reached only by `:complete`,
  * which leads to the completion status.
  * @throws Refusal `not_found`
  */

@@ -21,7 +21,7 @@ before(async () => {
 });
 after(() => baton.close());
 
-/** A task for which the maximum number of others wait: for its completion, and for an artifact. */
+/** A task for which the maximum number of other tasks wait, for its completion and for an artifact. */
 async function makeAwaited(): Promise<string> {
   const [{ id }, needy] = [await makeTask(baton), await makeTask(baton, { typeKey: 'needy' })];
   await baton.pool.run(sql`

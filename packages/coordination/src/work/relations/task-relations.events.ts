@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/http/service';
 import { Uuid } from '@baton/values/wire';
 
-/** Emitted on the task in the path, which may be either end. */
+/** Emitted on the task in the path, which may be at either end of the relation. */
 export const taskRelationRemoved = defineEvent(
   'task.relation_removed',
   'task',

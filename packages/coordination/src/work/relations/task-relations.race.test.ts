@@ -116,7 +116,7 @@ test('of rivals for the 1,000th relation of a task, exactly one succeeds', async
 });
 
 test('two completions whose tasks wait for each other and for a third do not deadlock', async () => {
-  // The one that waits has the smaller id: in the order of ids it would be locked first.
+  // The waiting task has the smallest id, so locking in the order of ids would lock it first.
   const waiting = await makeTask(baton);
   const [middle, first] = [await makeTask(baton), await makeTask(baton)];
   await relate(0, waiting.id, middle.id, 'depends_on');
@@ -126,8 +126,8 @@ test('two completions whose tasks wait for each other and for a third do not dea
     await tx.run(sql`select from tasks where id = ${middle.id} for no key update`);
     const completed = baton.admin.post(`/tasks/${first.id}:complete`, {}, { 'if-match': 'task-1' });
     await untilBlockedBy(tx, baton, completed);
-    // Like the completion of the middle one, whose statement then locks the waiting one. PostgreSQL checks for a
-    // deadlock, and ends one of the two, after a second of waiting.
+    // Has the same effect as completing the middle task would have: the statement then locks the waiting task.
+    // PostgreSQL checks for a deadlock after a second of waiting, and ends one of the two transactions.
     await tx.run(sql`set local lock_timeout = '300ms'`);
     await tx.run(sql`
       update tasks set status = 'done', category = 'terminal_success', completed_at = now(), version = version + 1

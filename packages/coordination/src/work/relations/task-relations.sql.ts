@@ -36,7 +36,8 @@ export function isAncestor(tenantId: string, taskId: string, fromTaskId: string)
 }
 
 /**
- * Whether `fromTaskId` waits for `taskId`, directly or indirectly, or is the same task; traverses like `isAncestor`.
+ * Whether `fromTaskId` waits for `taskId`, directly or indirectly, or is the same task. The graph is traversed as in
+ * `isAncestor`.
  */
 export function isPrerequisite(tenantId: string, taskId: string, fromTaskId: string) {
   return sql<{ found: boolean }>`
@@ -51,7 +52,7 @@ export function isPrerequisite(tenantId: string, taskId: string, fromTaskId: str
     select exists (select from prerequisites where id = ${taskId}) as found`;
 }
 
-/** Returns no row if the relation exists. */
+/** Returns no row if the relation exists already. */
 export function insertRelation(relation: {
   id: string;
   tenantId: string;
@@ -68,7 +69,7 @@ export function insertRelation(relation: {
     returning *`;
 }
 
-/** Both directions in one list, each read by its own index. */
+/** Both directions in one list; each direction is read by its own index. */
 export function findRelations(tenantId: string, taskId: string) {
   return sql<TaskRelationRow>`
     select * from task_relations where from_task_id = ${taskId} and tenant_id = ${tenantId}
@@ -83,7 +84,7 @@ export function findRelationOf(tenantId: string, taskId: string, id: string) {
     where id = ${id} and tenant_id = ${tenantId} and ${taskId} in (from_task_id, to_task_id)`;
 }
 
-/** Takes a share lock, so that the task can't change until the commit. */
+/** Takes a share lock on the task, so that it can't change until the commit. */
 export function shareTask(tenantId: string, taskId: string) {
   return sql`select from tasks where id = ${taskId} and tenant_id = ${tenantId} for share`;
 }

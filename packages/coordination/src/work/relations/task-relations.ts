@@ -111,7 +111,7 @@ export async function listTaskRelations(context: Context, ref: TaskRef): Promise
   return filterVisibleRelations(context, relations);
 }
 
-/** The relations whose ends the caller can both see (docs/reference/README.md#visibility). */
+/** The relations for which the caller can see both tasks (docs/reference/README.md#visibility). */
 export async function filterVisibleRelations<Relation extends Pick<TaskRelation, 'fromTaskId' | 'toTaskId'>>(
   context: Context,
   relations: readonly Relation[],
@@ -123,10 +123,11 @@ export async function filterVisibleRelations<Relation extends Pick<TaskRelation,
 
 /**
  * Removes a relation that has the task at either end. The spawning task decides whether a task's checks require a
- * person, so a principal that does the work must not remove that relation; one that may define task types can. A
- * relation that blocks a task can be removed by its author or by a person, but never by a principal that works on that
- * task or had a run of it.
- * @throws Refusal `not_found`, for spawned_by `permission_denied` without task_types.manage, and `acceptance_protected`
+ * person, so a principal that does the work must not remove a `spawned_by` relation; a principal that may define task
+ * types can. A relation that blocks a task can be removed by its author or by a person, but never by a principal that
+ * works on that task or had a run of it.
+ * @throws Refusal `not_found`, for spawned_by `permission_denied` without task_types.manage, and
+ * `acceptance_protected`
  */
 export async function deleteTaskRelation(
   context: Context,
@@ -162,7 +163,8 @@ async function requireMayRemoveRelation(
   const otherId = from_task_id === ofTaskId ? to_task_id : from_task_id;
   await requireSightOfTask(context, otherId, { relationId: id });
   if (waiting_task_id === null || prerequisite_task_id === null) return;
-  // The prerequisite is locked first. A completion uses the same order: it then locks the waiting tasks.
+  // The prerequisite is locked first. A completion uses the same order: it locks the waiting tasks after the completed
+  // one.
   await context.db.run(shareTask(context.tenantId, prerequisite_task_id));
   await lockTaskRow(context, { id: waiting_task_id, number: null });
   await requireMayRemove(context, waiting_task_id, [{ key: `relation:${id}`, addedBy: created_by }]);

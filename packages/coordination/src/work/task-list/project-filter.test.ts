@@ -79,7 +79,7 @@ test('an invisible project returns 404, a visible one lists its tasks', async ()
   }
 });
 
-/** Numbers of workspaces at which tasks-within.ts changes its strategy. */
+/** Numbers of workspaces around which tasks-within.ts changes its strategy. */
 for (const workspaces of [7, 300, 2100])
   test(`pages of a project with ${workspaces} workspaces are those of all tasks, for any distribution of its tasks`, async () => {
     const { tenantId, pool } = baton;
@@ -103,7 +103,7 @@ for (const workspaces of [7, 300, 2100])
         case when n % 3 = 0 then now() + n * interval '1 minute' end,
         case when n % 4 = 0 then ${baton.admin.principalId}::uuid end
       from generate_series(1, 2600) n`);
-    // Without statistics the query for a page of 2,100 workspaces hit the statement timeout on a busy machine.
+    // Without statistics, the query for a page of 2,100 workspaces hit the statement timeout on a busy machine.
     if (!isLongProof) await pool.run(sql`analyze tasks, workspaces, work_queue`);
     for (const [query, projects] of [
       [`projectId=${top.id}&includeSubprojects=true`, [top.id, nested.id]],

@@ -31,7 +31,7 @@ export interface TaskFilter {
   categories?: readonly TaskRow['category'][] | undefined;
   /** Never empty. */
   typeIds?: readonly string[] | undefined;
-  /** Set if a key has too many versions to list. */
+  /** Set if a key has too many versions, in which case they are not listed. */
   typeKey?: string | undefined;
   priority?: number | undefined;
   ownerId?: string | undefined;
@@ -40,11 +40,11 @@ export interface TaskFilter {
   startTo?: string | undefined;
   dueFrom?: string | undefined;
   dueTo?: string | undefined;
-  /** Only of these tasks. */
+  /** Only the tasks with these ids. */
   ids?: readonly string[] | undefined;
   /**
-   * Each one must occur in the title, the description or the public id; case doesn't matter. Every task of the list is
-   * read.
+   * Each term must occur in the title, the description or the public id, in upper or lower case. With this filter,
+   * every task of the list is read.
    */
   terms?: readonly string[] | undefined;
   workspace?: WorkspaceScope | undefined;
@@ -53,7 +53,9 @@ export interface TaskFilter {
 
 const table = 't';
 
-/** Tasks newest first, or by a date with the nearest first. Undated tasks sort as if they were at the end of time. */
+/**
+ * Tasks newest first, or by a date with the nearest first. Undated tasks sort as if their date were the end of time.
+ */
 export const orders = {
   createdAt: {
     cursor: 'tasks:createdAt',
@@ -113,10 +115,10 @@ function findTasks(tenantId: string, filter: TaskFilter, order: TaskOrder, page:
   return owned(workspacesOf(tenantId, workspace), query.where(ofOwner));
 }
 
-/** The owner is the workspace of a task or the tenant, as in the index `tasks_of_place`. */
+/** The owner is the task's workspace or, without one, the tenant, as in the index `tasks_of_place`. */
 const ofOwner = condition`coalesce(t.workspace_id, t.tenant_id) = owner.id`;
 
-/** The same page, read from each workspace that a person can see. */
+/** The same page, read separately from each workspace that a person can see. */
 function findSeenTasks(
   tenantId: string,
   filter: TaskFilter,
@@ -192,7 +194,7 @@ function filtered(filter: TaskFilter, source?: ReturnType<typeof rowsWhere>) {
   return filter.terms === undefined ? query : query.where(holding(filter.terms));
 }
 
-/** A date as the indexes `tasks_by_start` and `tasks_by_due` have it: undated tasks sort as the end of time. */
+/** A date as in the indexes `tasks_by_start` and `tasks_by_due`, where undated tasks sort as the end of time. */
 function dated(column: 'start_date' | 'due_date', comparison: '>=' | '<=', value: string) {
   const date = fragment`coalesce(${reference(`t.${column}`)}, 'infinity')`;
   return comparison === '>='
@@ -200,7 +202,9 @@ function dated(column: 'start_date' | 'due_date', comparison: '>=' | '<=', value
     : condition`(${date} <= ${value}::timestamptz and ${date} < 'infinity')`;
 }
 
-/** A subquery of one row, so that the tasks are read in the list's order and each is compared with the terms. */
+/**
+ * A subquery of one row. It makes PostgreSQL read the tasks in the list's order and compare each one with the terms.
+ */
 function holding(terms: readonly string[]) {
   return condition`(
     select lower(s.words) like all (array(select lower(p) from unnest(${patternsOf(terms)}::text[]) as p))

@@ -68,7 +68,7 @@ describe('GET /tasks', () => {
       if (n !== 1 && n !== 58) continue;
       made.unshift(`shelf ${n}`);
       await makeTask(baton, { title: `shelf ${n}`, typeId });
-      // Two types have the status now, or 59: the list is the same.
+      // The status belongs to either two or 59 types; the list must be the same.
       assert.deepEqual(await titlesOf('status=shelved'), made);
       assert.deepEqual(await titlesOf('typeKey=shelf'), made);
     }
@@ -279,7 +279,8 @@ describe('GET /tasks', () => {
             );
           await insert();
           const existing = (await walk(mine)).map(({ id }) => id);
-          // Endless inserts would make the list endless, because new undated tasks sort last.
+          // Inserts stop after a few pages: new undated tasks sort last, so endless inserts would make the list
+          // endless.
           const walked = await walk(`${mine}${sort}&limit=${limit}`, async (page) => {
             if (page < 3) await insert();
           });

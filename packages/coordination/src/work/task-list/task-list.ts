@@ -74,7 +74,7 @@ export async function listTasks(context: Context, query: TaskQuery, page: Page):
   const listWith = (text: Pick<TaskFilter, 'ids' | 'terms'>) =>
     listOfTasks(context.tenantId, { ...filter, ...text } as TaskFilter, order);
   const list = listWith({});
-  // Refuses a cursor from another list even if nothing can match.
+  // Called because it refuses a cursor from another list, even if nothing can match.
   list.all(page);
   if (places?.categories.length === 0 || versions?.typeIds?.length === 0)
     return { items: [], nextCursor: null };
@@ -126,8 +126,8 @@ async function goalScopeOf(context: Context, goalId: string, includeSubgoals: bo
 }
 
 /**
- * No index contains the status, which every claim changes. The next selective filters with an index are its categories,
- * and its types if they are few.
+ * No index contains the status, which every claim changes. The most selective filters that have an index are the
+ * status's categories and, if there are few, its types.
  */
 async function placesOf({ db, tenantId }: Context, status: string | undefined) {
   if (status === undefined) return undefined;
@@ -137,7 +137,7 @@ async function placesOf({ db, tenantId }: Context, status: string | undefined) {
   return { categories, typeIds: typeIds.length > typesListedMax ? undefined : typeIds };
 }
 
-/** The versions of a type; not listed if their number exceeds the limit. */
+/** The versions of a type. They are not listed if their number exceeds the limit. */
 async function versionsOf({ db, tenantId }: Context, key: string | undefined) {
   if (key === undefined) return undefined;
   const typeIds = (await db.rows(findTypeIds(tenantId, key, typesListedMax + 1))).map(({ id }) => id);

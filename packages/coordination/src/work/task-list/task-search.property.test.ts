@@ -15,14 +15,14 @@ after(() => baton.close());
 
 /** More than the search reads before it uses the index. */
 const tasks = 700;
-/** Their numbers are spread over 13 buckets of 32,768. */
+/** The numbers of the tasks are spread over 13 buckets of 32,768. */
 const numbersMax = 400_000;
 
 const letters = [...'aeiorstnbx', ...'AÉßſKΣσςİıЖ漢😀', ...'%_\\\'"$1', ' ', '\t', '\n', '\u00a0', '\u0301'];
 const text = (length: number) =>
   fc.array(fc.constantFrom(...letters), { minLength: 1, maxLength: length }).map((parts) => parts.join(''));
 const word = text(5).map((given) => given.replaceAll(/\s/g, 'e'));
-/** Texts of few words, so that some occur in every text and others in hardly any. */
+/** Texts made of few words, so that some words occur in every text and others in hardly any. */
 const phrase = (words: readonly string[]) =>
   fc
     .array(
@@ -148,7 +148,10 @@ interface Sample {
   readonly isInOrder: boolean;
 }
 
-/** Each number occurs once: in order, as for real tasks, or at random, unlike any clock. */
+/**
+ * Each number occurs once. The creation times follow the numbers, as for real tasks, or are random, as no clock would
+ * assign them.
+ */
 function distinct(given: readonly Given[], isInOrder: boolean): Given[] {
   const once = [...new Map(given.map((one) => [one.number + 1, one])).entries()].map(([number, one]) => ({
     ...one,
@@ -157,7 +160,7 @@ function distinct(given: readonly Given[], isInOrder: boolean): Given[] {
   if (!isInOrder) return once;
   const seconds = once.map(({ second }) => second).sort((a, b) => a - b);
   const inOrder = once.sort((a, b) => a.number - b.number);
-  // Neighbours are swapped, because a transaction gets its time at its start, but its number later.
+  // Some neighbours are swapped, because a transaction gets its time when it starts, but its number later.
   return inOrder.map((one, at) => ({
     ...one,
     second: seconds[at % 7 === 0 && at > 0 ? at - 1 : at] as number,

@@ -12,13 +12,13 @@ const gramsMax = 24;
 export interface ScanResult {
   /** The number of tasks whose texts were read. */
   readonly looked: number;
-  /** Whether these are all tasks of the tenant from the page's start on. */
+  /** Whether all of the tenant's tasks from the start of the page on were read. */
   readonly is_all: boolean;
   /** The tasks that contain all terms. */
   readonly ids: string[];
   /** Letter sequences that every text with the terms contains. */
   readonly grams: string[];
-  /** For each of `grams`, the number of texts in the sample that contain it. */
+  /** For each element of `grams`, the number of texts in the sample that contain it. */
   readonly counts: number[];
   readonly sample: number;
 }
@@ -27,9 +27,9 @@ export interface ScanResult {
 export interface ScanRange {
   readonly terms: readonly string[];
   readonly tasksMax: number;
-  /** At most this many bytes of text are read. */
+  /** The maximum number of bytes of text that are read. */
   readonly bytesMax: number;
-  /** The values of the order's columns after which the page starts. */
+  /** The page starts after these values of the order's columns. */
   readonly start: readonly (string | number)[] | undefined;
 }
 
@@ -97,7 +97,7 @@ export function scanFirstTasks(
 /** A group of a tenant's tasks with consecutive numbers. */
 export interface Bucket {
   readonly bucket: number;
-  /** The creation times of its newest and its oldest task. */
+  /** The creation times of the bucket's newest and oldest tasks. */
   readonly newest: string;
   readonly oldest: string;
   /** The newest task of all buckets below this one; null for the last. */
@@ -126,9 +126,9 @@ export interface Wanted {
   readonly buckets: readonly number[];
   /** Letter sequences for the index query, at most eight. */
   readonly grams: readonly string[];
-  /** Created after this time. */
+  /** Only tasks created after this time. */
   readonly after: string;
-  /** Created at or before this time. */
+  /** Only tasks created at or before this time. */
   readonly upTo: string;
   readonly rowsMax: number;
 }
@@ -136,7 +136,8 @@ export interface Wanted {
 /** Tasks that contain all terms, up to the limit, in no particular order. */
 export function findMatchingTasks(tenantId: string, wanted: Wanted): Statement<{ task_id: string }> {
   const { terms, after, upTo, rowsMax } = wanted;
-  // `offset 0` prevents a pushdown of the other conditions, so that only the text index can be used.
+  // `offset 0` keeps PostgreSQL from evaluating the other conditions in the subquery, so that only the text index can
+  // be used.
   const query = fragment`
     select s.task_id from (select * from task_search where ${fragment.join(conditionsOf(tenantId, wanted), fragment` and `)} offset 0) as s
     where s.tenant_id = ${tenantId} and s.created_at > ${after}::timestamptz and s.created_at <= ${upTo}::timestamptz
@@ -146,7 +147,9 @@ export function findMatchingTasks(tenantId: string, wanted: Wanted): Statement<{
   return prepared(text, parameters);
 }
 
-/** One condition per letter sequence: a task contains it in one of the buckets, or its text is long. */
+/**
+ * One condition per letter sequence: the task contains the sequence in one of the buckets, or the task's text is long.
+ */
 function conditionsOf(tenantId: string, { buckets, grams }: Wanted) {
   const tokens = (gram: string) =>
     buckets.map((bucket) => `${tenantId.slice(-8)}${bucket.toString(16)}:${gram}`);

@@ -20,20 +20,20 @@ import {
 /** The number of texts in the first scan. For a word that occurs in a sixth of the tasks, they fill a page of 50. */
 const lookTasksMax = 300;
 const lookBytesMax = 256 * 1024;
-/** The number of buckets in the first step; the newest may have only just begun. */
+/** The number of buckets in the first step; the newest bucket may contain only a few tasks. */
 const firstBuckets = 2;
-/** The number of buckets per statement; the index compares each of its keys with all others. */
+/** The number of buckets per statement. It is limited because the index compares each of its keys with all others. */
 const bucketsMax = 64;
 /** With more hits than this in the first step, reading the list itself fills a page sooner. */
 const firstHitsMax = 2500;
 /** With more hits than this in a later step, the step is divided. */
 const hitsMax = 5000;
 /**
- * More hits than this in one bucket, which covers fewer numbers than a step, mean that many creation times are out of
- * order; the list itself is then read.
+ * A bucket covers fewer numbers than a step. If a single one has more hits than this, many creation times are out of
+ * order, and the list itself is read.
  */
 const bucketHitsMax = 100_000;
-/** The same when the list is ordered by date: all buckets then form one step. */
+/** The limit of hits when the list is ordered by date, because all buckets then form one step. */
 const datedHitsMax = 20_000;
 /** The selectivity that the index should reach, as a share of the tenant's tasks. */
 const shareWanted = 1 / 2000;
@@ -44,7 +44,10 @@ export interface Search {
   readonly terms: readonly string[];
   readonly order: TaskOrder;
   readonly page: Page;
-  /** The page of the list, restricted to these tasks or with each task's text compared, plus one row. */
+  /**
+   * Reads the page of the list plus one row, either only among these tasks or by comparing each task's text with the
+   * terms.
+   */
   rowsWith(text: { ids: readonly string[] } | { terms: readonly string[] }): Promise<TaskRow[]>;
 }
 
@@ -75,7 +78,7 @@ async function rowsOf({ rowsWith }: Search, ids: readonly string[]): Promise<Tas
   return ids.length === 0 ? [] : rowsWith({ ids });
 }
 
-/** The rarest sequences in the sample, as many as are needed to be selective. Not empty. */
+/** The rarest sequences in the sample, as many as are needed to be selective; at least one. */
 export function findRarestGrams({
   grams,
   counts,
@@ -94,7 +97,7 @@ export function findRarestGrams({
   return taken;
 }
 
-/** Undefined if many of the tasks contain the terms. */
+/** Searches all buckets at once, for a list ordered by date. Undefined if many of the tasks contain the terms. */
 async function allAtOnce(
   context: Context,
   search: Search,
@@ -187,8 +190,8 @@ async function newestFirst(
 }
 
 /**
- * The number of buckets that should fill the page if their hit rate stays the same. If there were enough hits but the
- * list filters out most of them, all remaining buckets.
+ * The number of buckets that should fill the page if the hit rate stays the same. If there were enough hits but the
+ * list filters out most of them, this is the number of all remaining buckets.
  */
 function nextStep(searched: number, hits: number, limit: number): number {
   if (hits === 0 || hits > limit) return bucketsMax;

@@ -3,7 +3,7 @@ import { type Statement, sql } from '@baton/kernel/database/sql';
 import type { TaskRow } from '../tasks/task.ts';
 import type { WorkspaceScope } from '../tasks/task-fields.ts';
 
-/** A task that a scan passed, and its position, counted from 1. */
+/** A task in the scope, and its position in the scan, counted from 1. */
 export interface PassedRow {
   readonly id: string;
   readonly passed: number;
@@ -11,10 +11,10 @@ export interface PassedRow {
 }
 
 /**
- * The first tasks of a page within a scope, plus the last task of the page, in the scope or not: its presence means
+ * The first tasks of a page that are within a scope, plus the page's last row, in the scope or not: its presence means
  * that more may follow. The scan stops once enough are found.
- * @param how the workspaces of the scope are read once and cached, or each task's workspace is looked up by its id, at
- * 2.5 µs per task
+ * @param how whether the workspaces of the scope are read once and cached, or each task's workspace is looked up by its
+ * id, at 2.5 µs per task
  */
 export function findWithin(
   { statement: { text, values }, page: { limit } }: PageQuery<TaskRow>,

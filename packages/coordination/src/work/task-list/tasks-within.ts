@@ -5,11 +5,11 @@ import type { TaskRow } from '../tasks/task.ts';
 import type { WorkspaceScope } from '../tasks/task-fields.ts';
 import { countWorkspaces, findIdsOf, findWithin } from './tasks-within.sql.ts';
 
-/** How many tasks the first scan may pass, and the factor for each later scan. */
+/** How many tasks the first scan may read, and the factor by which each later scan may read more. */
 const steps = { rowsMax: 2048, growth: 4 };
 /** Up to this many workspaces are searched in one statement. */
 const fewWorkspaces = 256;
-/** The number of workspaces that are cached during a scan. */
+/** The maximum number of workspaces that are cached during a scan. */
 const rememberedMax = 2000;
 /** Searching a workspace takes as long as scanning this many tasks. */
 const tasksPerWorkspace = 6;
@@ -34,7 +34,7 @@ export interface WithinLists {
 export async function readRowsWithin(context: Context, lists: WithinLists, page: Page): Promise<TaskRow[]> {
   const ids = await idsWithin(context, lists, page);
   if (ids.length === 0) return [];
-  // Every hit is kept, even if it has changed since: a short page would end the list.
+  // Every hit is returned, even if it no longer matches, because a short page would end the list.
   const found = lists.byIds(ids).all({ limit: ids.length, cursor: undefined });
   return context.db.rows(found.statement);
 }

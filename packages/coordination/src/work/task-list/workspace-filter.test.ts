@@ -35,7 +35,7 @@ const numbers = async (path: string): Promise<number[]> =>
     tasks.findIndex((task) => task.id === id),
   );
 
-/** Every page of one task each. */
+/** All pages, each with one task. */
 async function paged(path: string): Promise<number[]> {
   const found: number[] = [];
   let cursor = '';

@@ -17,8 +17,8 @@ type Approved = Pick<
 /**
  * Renews the approvals of a locked task if it changed in a way that the approved subject doesn't cover
  * (docs/reference/relations.md#gates): its title, description, acceptance or type, or a custom field that an action of
- * the outcome reads. A change by a principal that could decide the approval doesn't renew it. Changes of a terminal
- * task are compared when it is reopened.
+ * the outcome reads. A change by a principal that could decide the approval doesn't renew it. For a terminal task, the
+ * changes are compared when it is reopened.
  * @param before undefined if the type was changed
  * @throws Refusal `payload_too_large` if the subject is too large to be shown to a person
  */

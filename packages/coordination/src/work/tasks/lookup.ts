@@ -7,8 +7,8 @@ import { type Task, taskOf } from './task.ts';
 import { findArtifactMetadata, findArtifactValue, findManyMetadata, findSpawner } from './tasks.sql.ts';
 
 /**
- * The values that expressions about a task can read (docs/reference/definitions.md#expressions), with other known
- * values.
+ * The values that expressions about a task can read (docs/reference/definitions.md#expressions), together with values
+ * that the caller already knows.
  */
 export function lookupOf(
   context: Context,
@@ -34,8 +34,8 @@ export function lookupOf(
 }
 
 /**
- * The values for the conditions of checks. A newer artifact without a value doesn't hide that of an older one;
- * otherwise an executor could disable a check with a newer artifact.
+ * The values that the conditions of checks read. A newer artifact without a value doesn't hide the value of an older
+ * one, because otherwise an executor could disable a check by writing a newer artifact.
  */
 export function lookupOfConditions(context: Context, task: Task): Lookup {
   return lookupOf(context, task, {}, findArtifactValue);
@@ -94,7 +94,7 @@ async function valueInTask(
   return (await context.db.row(findMetadata(context.tenantId, task.id, type, name)))?.value ?? null;
 }
 
-/** The artifact type whose metadata an expression reads, and the metadata member. */
+/** The artifact type and the metadata member that an expression reads. */
 function metadataOf({ path }: Expression): { type: string; name: string } | undefined {
   const [, type, name] = /^artifact\[(.+)\]\.metadata\.(.+)$/.exec(path) ?? [];
   return type === undefined || name === undefined ? undefined : { type, name };

@@ -8,7 +8,7 @@ export interface RequirementItem {
   anyVersionOf: string | null;
 }
 
-/** The ids for these names, in the same order; null for an unknown name. */
+/** The ids for these names, in the order of the names; null for an unknown name. */
 export function findSubjects(
   tenantId: string,
   workspaceId: string | null,
@@ -38,7 +38,7 @@ export function findSubjects(
     order by a.n`;
 }
 
-/** Finds or stores the set with these items; no row if a concurrent command has stored it but not committed. */
+/** Finds or stores the set with these items; returns no row if a concurrent command has stored it but not committed. */
 export function upsertRequirementSet(set: {
   id: string;
   tenantId: string;
@@ -67,7 +67,7 @@ export function upsertRequirementSet(set: {
     select id from requirement_sets where tenant_id = ${set.tenantId} and digest = ${digest}`;
 }
 
-/** An item with the current name of its subject. */
+/** An item, with the current name of the object that it refers to. */
 export interface RequirementItemRow {
   kind: 'role' | 'capability' | 'skill';
   subject_id: string;

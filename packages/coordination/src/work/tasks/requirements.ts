@@ -14,7 +14,7 @@ import {
 export type { RequirementItemRow };
 
 const namesMax = 50;
-/** Above the limits of all the forms below, each of which has its own code. */
+/** Longer than any of the forms below allows, because a name that doesn't have its form has a code of its own. */
 const nameCharactersMax = 1000;
 const roleForm = /^[a-z0-9][a-z0-9-]{1,62}$/;
 const capabilityForm = /^.{1,200}$/su;
@@ -53,7 +53,7 @@ export async function resolveRequirements(
   return storeSet(context, items, workspaceId);
 }
 
-/** The role with this slug in a workspace, looked up as for requirements; undefined for none. */
+/** The role with this slug in a workspace, looked up as for requirements; undefined if there is none. */
 export async function findRoleOfSlug(
   { db, tenantId }: Context,
   slug: string,
@@ -91,7 +91,7 @@ async function storeSet(
   items: readonly RequirementItem[],
   workspaceId: string | null,
 ): Promise<string> {
-  // Only roles depend on the workspace: without one, tasks of all workspaces share the set.
+  // Only roles depend on the workspace, so a set without roles is shared by tasks of all workspaces.
   const place = items.some(({ kind }) => kind === 'role') ? workspaceId : null;
   for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
     const row = await db.row(upsertRequirementSet({ id: newId(), tenantId, workspaceId: place, items }));
@@ -105,7 +105,9 @@ export async function namesOfRequirements(context: Context, setId: string | null
   return namesOf(await itemsOfRequirements(context, setId));
 }
 
-/** @param lackedBy only the requirements that this principal lacks; null for all */
+/**
+ * @param lackedBy only the requirements that this principal lacks; null for all requirements
+ */
 export async function itemsOfRequirements(
   { db, tenantId }: Context,
   setId: string | null,
@@ -136,8 +138,9 @@ export function authorsOfRequirements(names: RequirementNames, author: string): 
 }
 
 /**
- * The effect of another set of requirements on a task. It removes the names that it lacks, and the roles that other
- * roles with the same slug replace. Added requirements get the caller as author; kept ones keep their author.
+ * The effect of replacing a task's set of requirements. Names that the new set lacks are removed, and so is a role if
+ * the new set has a different role with the same slug. Added requirements get the caller as their author; kept ones
+ * keep their author.
  */
 export async function changeOfRequirements(
   context: Context,
@@ -168,9 +171,9 @@ function keyOf(item: RequirementItemRow): string {
 }
 
 /**
- * The set after the requirements or the workspace have changed: a moved task gets the role with the same slug there
- * (docs/reference/relations.md#requirements).
- * @param change the new requirements, undefined to keep them
+ * The set after the requirements or the workspace have changed: a moved task gets the role that has the same slug in
+ * the new workspace (docs/reference/relations.md#requirements).
+ * @param change the new requirements; undefined to keep the current ones
  * @throws Refusal `invalid_requirement`, `unknown_requirement`
  */
 export async function requirementsAfter(
@@ -188,7 +191,7 @@ export async function requirementsAfter(
   const asked = roles.map((name) => ({ kind: 'role' as const, name, version: null }));
   const found = await context.db.rows(findSubjects(context.tenantId, workspaceId, asked));
   const moved = items.map(({ kind, subject_id, name, any_version }, index): RequirementItem => {
-    // Roles are first, in the order of the request.
+    // Roles come first, in the order of the request.
     const subjectId = kind === 'role' ? found[index]?.subject_id : subject_id;
     if (subjectId == null) return fail('unknown_requirement', { role: name });
     return { kind, subjectId, anyVersionOf: any_version ? name : null };

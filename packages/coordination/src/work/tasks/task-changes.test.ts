@@ -31,7 +31,7 @@ after(() => baton.close());
 const patch = (id: string, body: object, version: number, by = baton.admin) =>
   by.patch(`/tasks/${id}`, body, { 'if-match': `"task-${version}"` });
 
-/** A run under a claim, as start-run would leave it. */
+/** Inserts a run under a claim, as start-run would. */
 async function insertRun(claim: { id: string; taskId: string; fencingToken: number }): Promise<string> {
   const id = newId();
   await baton.pool.run(sql`

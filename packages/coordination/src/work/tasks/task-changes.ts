@@ -57,7 +57,7 @@ import { lockTaskRow } from './tasks.ts';
 import { requireVersion } from './versions.ts';
 
 type Changes = Record<string, string | number | true | null | RequirementNames>;
-/** The task fields that process expressions read (`TaskRoot`), except for its ids and its type. */
+/** The task fields that process expressions read (`TaskRoot`), except the task's ids and its type. */
 const readBySteps: readonly string[] = [
   'title',
   'status',
@@ -153,7 +153,7 @@ export async function updateTask(
 }
 
 /**
- * Whether the process of a task may read its custom fields at any time: they were validated when its completion was
+ * Whether a task's process may read the custom fields at any time, because they were validated when the completion was
  * requested.
  */
 function isResultGiven({ category, open_verification_id: attempt }: TaskRow): boolean {
@@ -216,7 +216,7 @@ async function valuesAfter(
   return values;
 }
 
-/** The goal of the request. An unchanged goal must not belong to the workspace that the task leaves. */
+/** The goal in the request. A goal that isn't changed must not belong to the workspace that the task leaves. */
 async function goalAfter(
   context: Context,
   before: TaskRow,
@@ -247,7 +247,7 @@ function openMoves({ lifecycle }: TypeRules, keys: readonly string[]): string[] 
   return keys.filter((key) => findStatus(lifecycle, key)?.category !== 'terminal_success');
 }
 
-/** Acceptance and evidence after the change: evidence must refer to checks that exist then. */
+/** Acceptance and evidence after the change: evidence must refer to checks that exist after it. */
 async function proofAfter(
   context: Context,
   rules: TypeRules,

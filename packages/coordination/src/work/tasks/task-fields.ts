@@ -8,7 +8,9 @@ import { fail } from '../errors.ts';
 import { type Priority, priorities } from './task.ts';
 import { findPrincipalIds } from './tasks.sql.ts';
 
-/** @throws Refusal `invalid_title` for a blank one */
+/**
+ * @throws Refusal `invalid_title` for a blank title
+ */
 export function requireTitle(title: string): void {
   if (title.trim() === '') fail('invalid_title');
 }
@@ -30,7 +32,7 @@ export function requireStatus(
 
 /** @throws Refusal `invalid_planned_dates` */
 export function requireDatesInOrder(startDate: string | null, dueDate: string | null): void {
-  // Both have the same wire format, in which text order is time order.
+  // Both dates have the same wire format, in which string order is time order.
   if (startDate !== null && dueDate !== null && dueDate < startDate)
     fail('invalid_planned_dates', { startDate, dueDate });
 }
@@ -81,11 +83,11 @@ export async function requireWorkspace(
 
 /** The workspaces that filter a list. */
 export interface WorkspaceScope {
-  /** Each of them is the workspace itself or an ancestor. */
+  /** Each of these roots is the workspace itself or one of its ancestors. */
   readonly within: readonly string[];
-  /** Only this workspace; null includes those below. */
+  /** Only this workspace; null means that workspaces below it are included. */
   readonly itself: string | null;
-  /** Only workspaces of this project; null includes those of projects below. */
+  /** Only workspaces of this project; null means that those of projects below it are included. */
   readonly projectId: string | null;
 }
 
@@ -97,8 +99,8 @@ export interface ScopeQuery {
 }
 
 /**
- * The workspaces of a query that specifies a workspace, a project or both; undefined if it specifies neither. Includes
- * archived ones.
+ * The workspaces of a query that specifies a workspace, a project or both; undefined if it specifies neither.
+ * Archived workspaces are included.
  * @throws Refusal `not_found`
  */
 export async function workspaceScopeOf(

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** A task in a path or body: its id, or its public id in any case. Any other text matches no task. */
+/** A task in a path or body: its id, or its public id in upper or lower case. Any other string matches no task. */
 export interface TaskRef {
   readonly id: string | null;
   readonly number: number | null;

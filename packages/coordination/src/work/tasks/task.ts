@@ -69,16 +69,17 @@ export type Task = z.infer<typeof Task>;
 
 export const TaskPage = pageOf(Task);
 
-/** Half of the maximum body. */
+/** Half of the maximum size of a body. */
 const descriptionCharactersMax = 524_288;
 
 const title = z.string().min(1).max(500);
 const status = z.string().min(1).max(64);
 const description = z.string().max(descriptionCharactersMax);
-/** Other values are refused with a code of their own. */
+/** The longest accepted string; values that aren't priorities are refused with a code of their own. */
 const priority = z.string().max(queryWordCharactersMax);
 /**
- * A document that the verb validates and not the body's schema, so that 422 `invalid_document` can describe the error.
+ * The body's schema accepts any document: the operation validates it, so that 422 `invalid_document` can describe the
+ * error.
  */
 const customFields = z.unknown().meta({ type: 'object', 'x-maxBytes': documentBytesMax });
 const assigneeId = z
@@ -112,7 +113,9 @@ export const NewTask = z
   .meta({ id: 'NewTask' });
 export type NewTask = z.output<typeof NewTask>;
 
-/** `origin`, the type and the category can't be changed by this call, so they are unknown fields here. */
+/**
+ * `origin`, the type and the category can't be changed by this call, so here they are unknown fields.
+ */
 export const TaskChange = z
   .strictObject({
     title: title.nullish(),

@@ -71,7 +71,7 @@ export const tasksApi = [
     summary: 'Change a task.',
     description:
       'The holder of the live claim presents claimId and fencingToken. Unchanged values have no effect. A ' +
-      'change of title, description, acceptance, or of a custom field that the outcome of an approved gate reads ' +
+      'change to title, description or acceptance, or to a custom field that the outcome of an approved gate reads ' +
       'renews the ' +
       'approval request, unless the caller may decide it. Only the author of a check or a requirement, or a person, ' +
       'can remove or ' +

@@ -13,8 +13,8 @@ export function findTask(tenantId: string, ref: TaskRef) {
 }
 
 /**
- * Locks the task for the rest of the command; rows that refer to it can still be added. Before the task, shared locks
- * are taken on the session of the presented claim, if any, so that its end is either visible or waits.
+ * Locks the task for the rest of the command; rows that refer to it can still be added. If a claim is presented, its
+ * session is locked first, in shared mode, so that its end is either visible or has to wait.
  */
 export function lockTask(tenantId: string, ref: TaskRef, claimId: string | null) {
   return sql<TaskRow>`
@@ -34,7 +34,7 @@ export function lockTask(tenantId: string, ref: TaskRef, claimId: string | null)
     from locked join task_types tt on tt.id = locked.type_id`;
 }
 
-/** Filters the ids to principals of the tenant. */
+/** Returns the ids that belong to principals of the tenant. */
 export function findPrincipalIds(tenantId: string, ids: readonly string[]) {
   return sql<{ id: string }>`select id from principals where tenant_id = ${tenantId} and id = any (${ids})`;
 }
@@ -134,14 +134,17 @@ export function updateTaskValues(tenantId: string, taskId: string, values: TaskV
 }
 
 /**
- * Serializes the commands that count the relations of each of these tasks, until the commit; locked in the given order.
+ * Serializes the commands that count the relations of these tasks, until the commit; the tasks are locked in the given
+ * order.
  */
 export function lockRelationsOf(taskIds: readonly string[]) {
   return sql`
     select pg_advisory_xact_lock(hashtextextended('relations_of/' || id, 0)) from unnest(${taskIds}::uuid[]) as task (id)`;
 }
 
-/** The first task with more than the given number of relations. Reads at most one more of each, by two indexes. */
+/**
+ * The first task with more relations than the given number. Reads at most one more than that per task, by two indexes.
+ */
 export function findTaskBeyond(tenantId: string, taskIds: readonly string[], relationsMax: number) {
   return sql<{ id: string }>`
     select id from unnest(${taskIds}::uuid[]) as task (id)
@@ -155,7 +158,7 @@ export function findTaskBeyond(tenantId: string, taskIds: readonly string[], rel
     limit 1`;
 }
 
-/** The task that spawned another one; of several, the first related one. */
+/** The task that spawned another one. If several did, the one whose relation was created first. */
 export function findSpawner(tenantId: string, taskId: string) {
   return sql<TaskRow>`
     select t.*, tt.key as type_key, tt.version as type_version,
@@ -173,7 +176,7 @@ export function findArtifactMetadata(tenantId: string, taskId: string, type: str
     order by created_at desc, id desc limit 1`;
 }
 
-/** The same for the newest artifact with a non-empty value. */
+/** The member's value in the newest artifact that has a non-empty one. */
 export function findArtifactValue(tenantId: string, taskId: string, type: string, name: string) {
   return sql<{ value: Json }>`
     select metadata -> ${name} as value from artifacts
@@ -183,8 +186,8 @@ export function findArtifactValue(tenantId: string, taskId: string, type: string
 }
 
 /**
- * The same for many at once, in the same order. Values beyond a total number of characters are omitted: those of a few
- * thousand expressions can have hundreds of megabytes.
+ * The metadata for many expressions at once, in the same order. Values beyond a total number of characters are omitted,
+ * because the values for a few thousand expressions can amount to hundreds of megabytes.
  */
 export function findManyMetadata(
   tenantId: string,

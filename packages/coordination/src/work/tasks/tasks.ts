@@ -65,8 +65,8 @@ export async function lockTaskRow(context: Context, ref: TaskRef, claimId?: stri
  * Creates a task (docs/reference/tasks.md#create).
  * @param id of the new task, if the caller has already allocated it
  * @param author of its checks, requirements and evidence: the service if a declaration creates the task
- * @throws Refusal `permission_denied` if a decision point denies its workspace, those of its fields, and last those of
- * `refuseBeyondLimit`
+ * @throws Refusal `permission_denied` if the decision point doesn't permit the task's workspace, those of its fields,
+ * and last those of `refuseBeyondLimit`
  */
 export async function createTask(
   context: Context,

@@ -99,7 +99,7 @@ export function statusAfterMigration(
   return status;
 }
 
-/** Its claim, its run, its attempt and its approvals depend on the task's current type. */
+/** Refuses a task with a claim, a run, an attempt or an approval, because these depend on the task's current type. */
 function refuseBusyTask(task: MigratingTaskRow): void {
   const { id: taskId, status, category, claim_id: claimId, run_id: runId } = task;
   if (category.startsWith('terminal_'))

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/http/service';
 
-/** `trigger` is `task` if the task was migrated by itself, and `bulk` if it was one of many. */
+/**
+ * `trigger` is `task` if this task alone was migrated, and `bulk` if it was one of many.
+ */
 export const taskTypeMigrated = defineEvent(
   'task.type_migrated',
   'task',

@@ -5,7 +5,7 @@ import { done } from '../../testing/leases.ts';
 export default defineFixtures({
   objects: [],
   operations: {
-    // A second version, the target of the first version's tasks.
+    // A second version, to which tasks of the first can be migrated.
     async migrateTasksOfType({ actor, get }) {
       const { key } = await get(taskType);
       await done(actor.post('/task-types', { key, displayName: 'Release' }), 201);

@@ -59,7 +59,7 @@ after(async () => {
   await baton.close();
 });
 
-/** Runs both at once, each first in half of the rounds. */
+/** Runs both calls at once; each of them is sent first in half of the rounds. */
 async function race<A, B>(round: number, one: () => Promise<A>, other: () => Promise<B>): Promise<[A, B]> {
   if (round % 2 === 0) return Promise.all([one(), other()]);
   const second = other();
@@ -69,7 +69,10 @@ async function race<A, B>(round: number, one: () => Promise<A>, other: () => Pro
 const migrate = (id: string) => baton.admin.post(`/tasks/${id}:migrate-type`, {}, { 'if-match': 'task-1' });
 const migrateAll = () => baton.admin.post(`/task-types/${firstId}:migrate-tasks`);
 
-/** 'the status of a task is one of its type, and under a claim it is the one that the type gives a claimed task' */
+/**
+ * Checks that 'the status of a task is one of its type, and under a claim it is the one that the type gives a claimed
+ * task'
+ */
 async function checkStatuses(): Promise<void> {
   const wrong = await baton.pool.rows(sql`
     select t.id, t.status, tt.version from tasks t join task_types tt on tt.id = t.type_id
@@ -122,7 +125,8 @@ test('a migration concurrent with a completion: one of them sees the version of 
 });
 
 test('concurrent batches, claims and completions: each task is migrated at most once', async () => {
-  // A batch ends after a second. Tasks that the claims above excluded from migration would fill it.
+  // A batch ends after a second. Tasks that the tests above left unmigrated, because of claims, could use up that time,
+  // so they are migrated now.
   while ((await done(migrateAll())).migrated.length > 0);
   for (let round = 0; round < byDepth(5, 50); round += 1) {
     const tasks = await Promise.all(Array.from({ length: 12 }, () => makeTask(baton, { typeId: firstId })));

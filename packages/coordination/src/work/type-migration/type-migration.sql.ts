@@ -5,7 +5,7 @@ import type { ClaimRow } from '../../leases/lease-rows.ts';
 import { type SeenList, seenByPlace } from '../../service/sight/places.ts';
 import type { TaskRow } from '../tasks/task.ts';
 
-/** The active version of a key: the named one, or the newest. */
+/** The active version of a key: the specified one, or the newest. */
 export function findActiveVersion(tenantId: string, key: string, version: number | null) {
   return sql<{ id: string }>`
     select id from task_types
@@ -15,8 +15,8 @@ export function findActiveVersion(tenantId: string, key: string, version: number
 }
 
 /**
- * The columns of a task that a migration checks, and whether the caller had a run of it. Without a live claim or a
- * running run, their columns are null.
+ * The columns of a task that a migration checks, and whether the caller had a run of it. The columns of the claim and
+ * the run are null if there is no live claim or running run.
  */
 export type MigratingTaskRow = Pick<
   TaskRow,

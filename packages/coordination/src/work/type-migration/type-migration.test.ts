@@ -100,7 +100,7 @@ describe('POST /tasks/{ref}:migrate-type', () => {
     const task = await move(await oldTask(await twoVersions()), 'doing');
     const migrated = await done(migrate(task, { typeVersion: 2, statusMap: { doing: 'later', odd: 'new' } }));
     assert.deepEqual([migrated.status, migrated.systemStatusCategory], ['later', 'backlog']);
-    // It continues with the new lifecycle.
+    // The task continues with the new lifecycle.
     assert.equal((await move(migrated, 'working')).status, 'working');
   });
 

@@ -27,10 +27,13 @@ import {
 
 const bulkMax = 500;
 const bulkDefault = 100;
-/** Maximum number of tasks whose documents are in memory at the same time. A task's documents have up to 2 MB. */
+/**
+ * The maximum number of tasks whose documents are in memory at the same time. A task's documents can have up to 2 MB.
+ */
 const atOnceMax = 20;
 /**
- * A batch ends after this time, with a cursor, even if it has fewer tasks than requested, because its tasks are locked.
+ * A batch ends after this time, with a cursor, even if it has fewer tasks than requested. The time is limited because
+ * the batch's tasks are locked.
  */
 const batchMsMax = 1_000;
 /** How long tasks are checked before the event loop is released. */
@@ -115,7 +118,7 @@ export async function migrateTaskType(
   return taskOf(await renewApprovalsOf(context, before.id));
 }
 
-/** A different type may change what the task means, so its approvals are renewed. */
+/** Renews the task's approvals, because a different type may change what the task means. */
 async function renewApprovalsOf(context: Context, taskId: string): Promise<TaskRow> {
   const row = await getTaskRow(context, { id: taskId, number: null });
   await renewApprovals(context, undefined, row);
@@ -237,7 +240,7 @@ async function migratePart(
     });
 }
 
-/** Renews its approvals. If that is impossible, the task keeps its type. */
+/** Migrates a task with approvals, which are renewed. If that is impossible, the task keeps its type. */
 async function moveGatedTask(
   context: Context,
   migration: Migration,

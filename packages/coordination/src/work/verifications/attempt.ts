@@ -15,20 +15,20 @@ export type AttemptTrigger = (typeof attemptTriggers)[number];
 /** The source of a check: implied by a required output of the type, or defined by the type or the task. */
 export const checkSources = ['output', 'type', 'task'] as const;
 
-/** A check as stored with an attempt: its state when the attempt was opened. */
+/** A check as stored with an attempt: as it was when the attempt was opened. */
 export const AttemptCheck = AcceptanceCheck.extend({ key: z.string(), source: z.enum(checkSources) });
 export type AttemptCheck = z.infer<typeof AttemptCheck>;
 
-/** Evidence that doesn't count for a check, because its author may not prove the check. */
+/** Evidence that doesn't count for a check, because its author may not provide evidence for the check. */
 export type NotCounted = {
   /** A reference such as `external:ci/12`, `observation:<id>` or `event:<id>`. */
   readonly evidence: string;
-  /** Its author; null if unknown. */
+  /** The author of the evidence; null if unknown. */
   readonly principalId: string | null;
   readonly reason: 'not_a_prover';
 };
 
-/** The result of one check, or of the pending one if its evidence was not counted. */
+/** The result of a check; for the pending check, only if evidence for it was not counted. */
 export const CheckResult = z.strictObject({
   key: z.string(),
   kind: AcceptanceCheck.shape.kind,
@@ -89,7 +89,7 @@ export type AttemptRow = RowOf<
   }
 >;
 
-/** The columns of an attempt that a list reads, which exclude its credential and the specs of its checks. */
+/** The columns of an attempt that a list reads: its credential and the specs of its checks are not among them. */
 export type ListedAttemptRow = Omit<
   AttemptRow,
   'credential' | 'owns_approval' | 'waiting_since' | 'opened_position' | 'requester_id'
@@ -102,7 +102,7 @@ export const attemptOf = wireMapper<ListedAttemptRow>()(TaskVerification, {
   nextCheckAt: (row) => (row.finished_at === null ? row.next_check_at : null),
 });
 
-/** The pending check, if evidence for it was not counted. */
+/** The result of the pending check, if evidence for it was not counted. */
 function waitingResultOf({ checks, cursor, finished_at, not_counted }: ListedAttemptRow): CheckResult[] {
   const check = checks[cursor];
   if (finished_at !== null || check === undefined || not_counted.length === 0) return [];

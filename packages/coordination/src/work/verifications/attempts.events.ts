@@ -2,7 +2,9 @@ import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/http/service';
 import { Uuid } from '@baton/values/wire';
 
-/** `checks` is their number. */
+/**
+ * `checks` is the number of checks.
+ */
 export const verificationStarted = defineEvent(
   'task.verification_started',
   'task',

@@ -17,7 +17,7 @@ export interface NewAttempt {
   requesterId: string | null;
 }
 
-/** The number of the attempt is the task's next one: the task is locked. */
+/** Gives the attempt the task's next number; this is safe because the task is locked. */
 export function insertAttempt(attempt: NewAttempt) {
   return sql<AttemptRow>`
     insert into verifications (id, tenant_id, task_id, authority_principal_id, requester_id, credential, trigger, trigger_ref, checks,
@@ -30,7 +30,10 @@ export function insertAttempt(attempt: NewAttempt) {
     returning *`;
 }
 
-/** Cancels the open attempt of a task, if it has one; the task is locked. The worker withdraws its requests. */
+/**
+ * Cancels the open attempt of a task, if it has one; the task is locked. The worker later withdraws the attempt's
+ * requests.
+ */
 export function updateOpenAttemptToCancelled(tenantId: string, taskId: string) {
   return sql`
     update verifications set status = 'cancelled', finished_at = now(), updated_at = now(),

@@ -11,7 +11,7 @@ import { insertAttempt, updateOpenAttemptToCancelled, updateOpenAttemptToDue } f
 
 /**
  * All conditions for completing a task, in the order of evaluation (docs/reference/completion.md#checks): the required
- * outputs of its type, the checks of its type, its own. Empty if completion needs no verification.
+ * outputs of its type, the type's checks, then the task's own. Empty if completion needs no verification.
  */
 export function checksOf(
   { acceptance, requiredOutputs }: Pick<TypeRules, 'acceptance' | 'requiredOutputs'>,
@@ -45,7 +45,7 @@ export interface AttemptOf {
 export async function openAttempt(context: Context, opened: AttemptOf): Promise<AttemptRow> {
   const { caller, tenantId } = context;
   const { task, checks, trigger, triggerRef, sessionId } = opened;
-  // A completion that a person's rule or decision requests counts as requested by the declaration.
+  // If a rule or a person's decision requests the completion, the requester is the declaration, not the person.
   const isDeclared = (trigger === 'rule' || trigger === 'approval') && caller.kind === 'human';
   const requesterId = isDeclared ? null : caller.principalId;
   const about = { taskId: task.id, checks, trigger, triggerRef, requesterId };
@@ -68,12 +68,15 @@ export async function openAttempt(context: Context, opened: AttemptOf): Promise<
   return attempt;
 }
 
-/** Cancels the open attempt of a locked, cancelled task. The event about the task's move covers it. */
+/**
+ * Cancels the open attempt of a locked, cancelled task. No separate event is written, because the event about the
+ * task's change of status covers it.
+ */
 export async function cancelOpenAttempt({ db, tenantId }: Context, taskId: string): Promise<void> {
   await db.run(updateOpenAttemptToCancelled(tenantId, taskId));
 }
 
-/** Wakes the open attempt of a locked task after a change that it may wait for. */
+/** Wakes the open attempt of a locked task after a change that the attempt may wait for. */
 export async function wakeOpenAttempt({ db, tenantId }: Context, taskId: string): Promise<void> {
   await db.run(updateOpenAttemptToDue(tenantId, taskId));
 }

@@ -1,6 +1,6 @@
 import { sql } from '@baton/kernel/database/sql';
 
-/** The number of events that readers can't see yet, and the age of the oldest unfinished write. */
+/** The number of events that readers can't see yet, and the age of the oldest write that isn't finished. */
 export function findJournalLag() {
   return sql<{ unsettled_events: number; writer_seconds: number; epochs: number }>`
     select greatest(0, (select case when is_called then last_value else 0 end from events_sequence_seq)

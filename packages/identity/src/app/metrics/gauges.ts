@@ -67,7 +67,7 @@ function measureProviderKeys(gauge: AddGauge, providerKeys: Tools['providerKeys'
   );
 }
 
-/** These gauges share one statement. Without the database they are NaN. */
+/** These gauges share one statement. If the database is unavailable, their value is NaN. */
 function measureJournal(gauge: AddGauge, pool: Tools['pool']): void {
   let asked: ReturnType<typeof ask> | undefined;
   const ask = () => awaitAtMost(journalMsMax, pool.row(findJournalLag()));

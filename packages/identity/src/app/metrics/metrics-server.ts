@@ -9,7 +9,7 @@ import type { Settings } from '../settings.ts';
 export async function serveMetrics(registry: Registry, settings: Settings): Promise<() => Promise<void>> {
   const { IAM_METRICS_PORT: port, IAM_HOST: host } = settings;
   if (port === 0) return async () => undefined;
-  // The process itself: its event loop's lag, memory, processor time, open files.
+  // Metrics of the process itself: its event loop's lag, memory, processor time, open files.
   collectDefaultMetrics({ register: registry });
   const metrics = async () => ({
     status: 200,

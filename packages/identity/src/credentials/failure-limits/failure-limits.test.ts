@@ -21,7 +21,8 @@ const audience = 'control-plane';
 const unknownToken = 'iam_pat_0123456789ab_unknown';
 
 /**
- * Each route that takes a secret, with a valid request and with wrong secrets for a known and an unknown credential.
+ * Each route that takes a secret, with a valid request, a wrong secret for a known credential, and a wrong secret for
+ * an unknown one.
  */
 async function makeRoutes(service: TestIdentity) {
   const { tenantId, token } = await makeBearer(service);
@@ -72,10 +73,10 @@ describe('limits of failures', () => {
 
   test('failures with the longest requests take no memory', async () => {
     const limited = await identity.another({ IAM_FAILURES_PER_CREDENTIAL_MAX: '3' });
-    // Bodies of 14 KB each: 14 MB, if the counters stored them.
+    // Bodies of 14 KB each, which would add up to 14 MB if the counters stored them.
     const long = 'x'.repeat(4000);
     const scope = 'x'.repeat(9900);
-    // Doesn't use `request`, because the leak test records what it sends.
+    // Sent by `fetch` directly, because the leak test would record what `request` sends.
     const guess = async (client: object) => {
       const body = new URLSearchParams({ grant_type: 'client_credentials', audience, scope, ...client });
       assert.equal((await fetch(`${limited.url}/oauth2/token`, { method: 'POST', body })).status, 401);
@@ -151,7 +152,7 @@ describe('limits of failures', () => {
     });
     const { tenantId, token } = await makeBearer(limited);
     const path = 'platform-access-tokens:exchange';
-    // Any well-formed token fails; failures with different tokens count for one address.
+    // Any well-formed but wrong token fails; failures with different tokens are counted for the same address.
     for (const wrong of ['no token', unknownToken])
       assert.equal((await present(limited, path, { token: wrong, audience })).status, 401);
     const rows = (await auditOf(limited, tenantId)).length;
@@ -159,7 +160,7 @@ describe('limits of failures', () => {
     assert.deepEqual([status, body], [429, { detail: 'rate_limited' }]);
     assert.match(headers.get('retry-after') ?? '', /^([1-9]|[12]\d|30)$/);
     assert.equal((await auditOf(limited, tenantId)).length, rows);
-    // The admin presents no secret of these routes.
+    // The administrator's request isn't limited, because it presents none of these secrets.
     assert.equal((await limited.get('/events')).status, 200);
     endWindows(t, 30);
     assert.equal((await present(limited, path, { token, audience })).status, 200);
@@ -178,7 +179,7 @@ describe('limits of failed sign-ins', () => {
     });
     const realm = await makeRealm(limited, upstream);
     const right = await upstream.sign({ sub: newSubject() });
-    // A caller that a rule rejects presents a valid token, which isn't counted as a failure.
+    // A token is valid even if a rule then rejects its caller, so such a rejection isn't counted as a failure.
     const unentitled = { audience: 'unknown' };
     for (let time = 0; time < 5; time += 1)
       assert.equal((await signInBy(limited, realm, right, 'exchange', unentitled)).status, 403);

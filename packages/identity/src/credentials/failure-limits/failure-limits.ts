@@ -5,7 +5,10 @@ import { fail } from '../errors.ts';
 import type { Settings } from '../settings.ts';
 
 const windowsMax = 100_000;
-/** Wrong service credentials of one address in a minute: always limited, as only one other service has the right one. */
+/**
+ * The maximum number of wrong service credentials from one address per minute. It always applies, because only one
+ * other service has the right one.
+ */
 const delegationFailures = { max: 10, windowSeconds: 60 };
 
 /** The failures per key, in windows of equal length. The map is ordered by the end of the windows. */
@@ -49,7 +52,7 @@ class FailureWindows {
 }
 
 /**
- * Limits how often presented secrets may be wrong in this process (see docs/reference/tokens.md#failure-limits). Both
+ * Limits how many wrong secrets may be presented in this process (see docs/reference/tokens.md#failure-limits). Both
  * limits are off by default.
  */
 export class FailureLimits {
@@ -66,7 +69,8 @@ export class FailureLimits {
   constructor(settings: Settings, errors: ErrorTable) {
     this.#errors = errors;
     const windowSeconds = settings.IAM_FAILURE_WINDOW_SECONDS;
-    // Hashed, because a name from a client may be as long as a body, or retain the body that it is a slice of.
+    // Hashed, because a name from a client may be as long as a body, or may be a slice that keeps the whole body in
+    // memory.
     this.#ofCredentials = new FailureWindows(
       settings.IAM_FAILURES_PER_CREDENTIAL_MAX,
       windowSeconds,
@@ -85,7 +89,8 @@ export class FailureLimits {
   }
 
   /**
-   * Whether an error is the response to a wrong, revoked or forged credential, not to a valid one without permission.
+   * Whether an error is the response to a wrong, revoked or forged credential, rather than to a valid one without
+   * permission.
    */
   isFailure(error: unknown): boolean {
     return error instanceof Refusal && (error.status ?? this.#errors[error.code]?.status) === 401;

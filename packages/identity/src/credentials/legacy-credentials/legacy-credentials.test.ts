@@ -14,7 +14,7 @@ import {
 } from '../../testing/objects.ts';
 import { auditOf, journalOf, storeCounts } from '../../testing/records.ts';
 
-/** A key in the form of the former control plane, and its imported metadata. */
+/** A key as the former control plane created it, and its imported metadata. */
 function makeLegacyKey() {
   const keyPrefix = randomBytes(6).toString('hex');
   const key = `cp_${keyPrefix}_${randomBytes(24).toString('base64url')}`;

@@ -16,7 +16,7 @@ after(() => identity.close());
 const tokensCount = 1250;
 const firstBatch = 100;
 
-/** An agent with many tokens; `last` is the newest of them. */
+/** An agent with many tokens; `last` is the newest token. */
 async function makeHolder() {
   const { tenantId, principalId, credential } = await makeBearer(identity);
   await identity.pool.run(sql`
@@ -29,7 +29,7 @@ async function makeHolder() {
   return { tenantId, principalId, last, path: `/tenants/${tenantId}/principals/${principalId}` };
 }
 
-/** Keeps rows locked until it is released: the job passes over them. */
+/** Keeps rows locked until `hold`'s result is called, so that the job passes over them. */
 async function hold(t: TestContext, rows: Statement<unknown>): Promise<() => Promise<void>> {
   const end = Promise.withResolvers<void>();
   const holding = Promise.withResolvers<void>();
@@ -47,7 +47,7 @@ async function hold(t: TestContext, rows: Statement<unknown>): Promise<() => Pro
   return release;
 }
 
-/** All but the first tokens. */
+/** All tokens except those of the first batch. */
 const restOf = (principalId: string) => sql`
   select id from platform_access_tokens where id in (
     select id from platform_access_tokens where principal_id = ${principalId}
@@ -83,7 +83,7 @@ test('a disable answers after the first 100 tokens; the others are refused at on
   assert.equal((await made(other.post(`${path}:disable`))).revokedCredentials, 0);
   const release = await hold(t, endingOf(principalId));
   await releaseTokens();
-  // Another process completes the work of a stopped one.
+  // Another process completes the work of one that has stopped.
   await other.close();
 
   await made(identity.post(`${path}:enable`));

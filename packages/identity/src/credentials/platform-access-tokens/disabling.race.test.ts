@@ -16,7 +16,8 @@ test('a disable wins against 200 parallel requests for tokens of the principal, 
   const { tenantId, principalId } = await makeBearer(identity);
   const path = `/tenants/${tenantId}/principals/${principalId}`;
   const wanted = { name: 'x', audiences: ['control-plane'] };
-  // Through another process: otherwise the test would measure the wait for a connection of the busy process.
+  // Disables through another process: otherwise the test would measure how long the busy process waits for a
+  // connection.
   const quiet = await identity.another();
   await actAmid(quiet, {
     request: () =>
@@ -29,6 +30,6 @@ test('a disable wins against 200 parallel requests for tokens of the principal, 
       where principal_id = ${principalId} and revoked_at is null`);
     return row?.live;
   };
-  // The first 100 at once, the others in the background.
+  // The first 100 tokens are revoked at once, the others in the background.
   await until(async () => (await live()) === 0, 'every token is revoked');
 });

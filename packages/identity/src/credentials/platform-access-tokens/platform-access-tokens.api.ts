@@ -95,7 +95,7 @@ export const rotate = endpoint({
   method: 'POST',
   path: '/tenants/{tenantId}/platform-access-tokens/{credentialId}:rotate',
   summary:
-    'Replace a token by a successor with the same audiences, ceiling and expiry; its secret is shown once.',
+    'Replace a token with a successor with the same audiences, ceiling and expiry; its secret is shown once.',
   params: credentialParams,
   body: z.strictObject({}).meta({ id: 'PlatformAccessTokenRotation' }),
   bodyOptional: true,

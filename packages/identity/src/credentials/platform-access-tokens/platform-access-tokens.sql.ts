@@ -13,7 +13,7 @@ export interface NewCredential {
   audiences: readonly string[];
   scopeCeiling: readonly string[];
   snapshot: SignInSnapshot;
-  /** Either this or `expiresAt`. */
+  /** Either this or `expiresAt` is set. */
   ttlSeconds: number | null;
   expiresAt: string | null;
   rotatedFromId: string | null;
@@ -22,8 +22,8 @@ export interface NewCredential {
 }
 
 /**
- * The principal is locked. No row when its prefix, hash or Idempotency-Key is taken; waits for a transaction that is
- * taking one.
+ * The principal is locked. Returns no row if its prefix, hash or Idempotency-Key is taken; waits for a transaction that
+ * is taking one of them.
  */
 export function insertCredential(made: NewCredential) {
   const { snapshot } = made;
@@ -43,7 +43,7 @@ export function insertCredential(made: NewCredential) {
       last_used_at, revoked_at, revoke_reason, rotated_from_id`;
 }
 
-/** Like every read of a token: a token whose revocation by a disable is pending is returned as revoked. */
+/** Returns a token whose revocation by a disable is still pending as revoked, like every read of a token. */
 export function findByIdempotencyKey(tenantId: string, key: string) {
   return sql<PlatformAccessTokenRow & Pick<TokenColumns, 'idempotency_fingerprint'>>`
     select t.id, t.tenant_id, t.principal_id, kind, name, public_prefix, audiences, scope_ceiling, created_at, expires_at,
@@ -60,11 +60,14 @@ export interface CredentialFilter {
   principalId?: string | undefined;
   includeRevoked: boolean;
   after: CreatedPosition;
-  /** Undefined: all that follow. */
+  /** The maximum number of rows; undefined for all rows that follow. */
   rowsMax: number | undefined;
 }
 
-/** The credentials `t`. The ending `e` of a principal revokes them even while their own row is unrevoked. */
+/**
+ * Selects the credentials `t`. The ending `e` of a principal revokes them even if their own row isn't marked as revoked
+ * yet.
+ */
 function selectCredentials() {
   return part`select t.id, t.tenant_id, t.principal_id, kind, name, public_prefix, audiences, scope_ceiling, created_at, expires_at,
       last_used_at, coalesce(revoked_at, e.acknowledged_at) as revoked_at,

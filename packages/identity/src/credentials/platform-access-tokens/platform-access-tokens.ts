@@ -47,7 +47,7 @@ export async function createPlatformAccessToken(
 ): Promise<IssuedToken | Reply<IssuedToken>> {
   const { db, settings } = context;
   const idempotencyKey = requireIssuanceKey(context);
-  // Null means the same as absent.
+  // Null means the same as an absent field.
   const { expiresInSeconds, ...others } = wanted;
   const asked = expiresInSeconds == null ? others : wanted;
   const fingerprint = fingerprintOf('POST', 'issue', asked, principalId);
@@ -77,7 +77,8 @@ export async function createPlatformAccessToken(
     idempotencyKey,
     fingerprint,
   });
-  // Another request with the same key came first: replay its response. A retry resolves any other conflict.
+  // If another request with the same key came first, its response is replayed. Any other conflict is resolved by a
+  // retry.
   if (made === undefined)
     return (await replayOf(db, tenantId, idempotencyKey, fingerprint)) ?? fail('credential_conflict');
   recordIssue(context, made);
@@ -128,7 +129,7 @@ export async function revokePlatformAccessToken(
 }
 
 /**
- * Checks that the principal may get a token, and returns the sign-in that the token is based on. Locks the principal.
+ * Checks that the principal may get a token, and returns the sign-in on which the token is based. Locks the principal.
  * @throws Refusal `principal_not_found`, `principal_not_active`, `principal_kind_not_allowed`,
  * `authentication_context_required`, `authentication_context_expired`
  */

@@ -66,7 +66,7 @@ export async function rotatePlatformAccessToken(
       fingerprint,
     }),
   );
-  // The token isn't revoked yet, so a conflict leaves it unchanged.
+  // The token isn't revoked yet, so if there is a conflict, it stays valid.
   if (made === undefined)
     return (await replayOf(db, tenantId, idempotencyKey, fingerprint)) ?? fail('credential_conflict');
   await db.run(updateRotated(former.id));

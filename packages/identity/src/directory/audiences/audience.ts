@@ -39,7 +39,7 @@ export const NewAudience = z
   .meta({ id: 'NewAudience' });
 export type NewAudience = z.infer<typeof NewAudience>;
 
-/** If the status is absent, the list is required. */
+/** If the status is absent, the list of scopes is required. */
 export const AudienceChange = z
   .strictObject({
     allowedScopes: NameSet.optional().describe('Replaces the whole list. Optional if a status is sent.'),

@@ -1,7 +1,7 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { AudienceRow, SigningAlgorithm } from './audience.ts';
 
-/** No row when the key is taken; waits for a transaction that is taking it. */
+/** Returns no row if the key is taken; waits for a transaction that is taking it. */
 export function insertAudience(audience: {
   id: string;
   tenantId: string;
@@ -16,7 +16,7 @@ export function insertAudience(audience: {
     returning id, tenant_id, key, allowed_scopes, signing_algorithm, status`;
 }
 
-/** Sorted by code points, regardless of the database's collation. */
+/** Sorted by code points, whatever the database's collation. */
 export function findAudiences(tenantId: string) {
   return sql<AudienceRow>`
     select id, tenant_id, key, allowed_scopes, signing_algorithm, status from audiences

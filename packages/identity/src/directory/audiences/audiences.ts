@@ -47,8 +47,8 @@ export async function getAudience(db: Db, tenantId: string, key: string): Promis
 }
 
 /**
- * Changes an audience. Fewer scopes, another algorithm or a disabled status apply from the next exchange on; no issued
- * token is revoked.
+ * Changes an audience. A smaller set of scopes, a different algorithm or a disabled status applies from the next
+ * exchange on; tokens that were already issued are not revoked.
  * @throws Refusal `audience_not_found`, `invalid_scope`, `signing_algorithm_unavailable`
  */
 export async function updateAudience(
@@ -65,7 +65,7 @@ export async function updateAudience(
   if (Object.keys(changed).length === 0) return audience;
   const next = { ...audience, ...changed };
   await context.db.run(updateAudienceRow(next));
-  // Its key stays published until those tokens have expired.
+  // The previous algorithm's key stays published until the tokens that it signed have expired.
   if (next.signing_algorithm !== audience.signing_algorithm && audience.signing_algorithm !== 'RS256')
     await context.db.run(upsertAlgorithmUse(audience.signing_algorithm));
   const about = { tenantId, aggregateId: audience.id };
@@ -102,7 +102,8 @@ function refuseInvalidScopes(scopes: readonly string[]): void {
 }
 
 /**
- * RS256 is always available: without its key, exchanges fail with 500 (see docs/reference/tokens.md#signing-keys).
+ * Refuses an algorithm without a key. RS256 always counts as available: without its key, exchanges fail with 500 (see
+ * docs/reference/tokens.md#signing-keys).
  */
 function refuseUnavailable({ signingAlgorithms }: Context, algorithm: SigningAlgorithm | undefined): void {
   if (algorithm !== undefined && algorithm !== 'RS256' && !signingAlgorithms.isAvailable(algorithm))

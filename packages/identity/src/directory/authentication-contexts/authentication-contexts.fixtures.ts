@@ -2,7 +2,7 @@ import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
 import { makePrincipal, signIn } from '../../testing/objects.ts';
 import { tenant } from '../tenants/tenants.fixtures.ts';
 
-/** Only people sign in. */
+/** A person, because only people sign in. */
 const signedInHuman = defineObject({
   async make({ identity, get }) {
     const { id: tenantId } = await get(tenant);

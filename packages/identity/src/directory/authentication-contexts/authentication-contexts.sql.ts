@@ -9,7 +9,7 @@ export interface NewContext {
   issuer: string;
   acr: string | null;
   amr: readonly string[];
-  /** RFC 3339; null and a time in the future both mean now. */
+  /** In RFC 3339 format. Null, or a time in the future, means now. */
   authTime: string | null;
 }
 

@@ -27,7 +27,7 @@ export async function recordAuthenticationContext(
 ): Promise<AuthenticationContext> {
   const { db } = context;
   const { issuer, amr } = request;
-  // Null means the same as absent.
+  // Null means the same as an absent field.
   const [acr, authTime, externalIdentityId] = [
     request.acr ?? null,
     request.authTime ?? null,

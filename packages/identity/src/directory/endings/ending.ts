@@ -7,7 +7,9 @@ import type { Context } from '../context.ts';
 /** Work that a request deferred when it was acknowledged. */
 export type EndingRow = RowOf<Tables['endings']>;
 
-/** The actor of the changes and records: a request, or later the job in its name. */
+/**
+ * The actor of the changes and records: the caller of the request, or, if the job acts on the caller's behalf, the job.
+ */
 export type Acting = Auditing & Emitting & Pick<Context, 'db'>;
 
 /** An ending that the job has locked, and processes in batches. */

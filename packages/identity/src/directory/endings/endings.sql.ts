@@ -15,7 +15,7 @@ export function findEndings(rowsMax: number) {
     select id from endings order by acknowledged_at, id limit ${rowsMax}`;
 }
 
-/** No row when another process is processing it or has finished it. */
+/** Returns no row if another process is processing the ending or has finished it. */
 export function tryLockEnding(id: string) {
   return sql<EndingRow>`
     select id, tenant_id, principal_id, token_generation, group_id, provisioning_source, reason, actor_ref, request_id,

@@ -46,7 +46,7 @@ export async function leaveEnding(
   );
 }
 
-/** All of it is done. */
+/** Removes an ending when all of its work is done. */
 export async function removeEnding(db: Db, { id }: EndingRow): Promise<void> {
   await db.run(deleteEnding(id));
 }
@@ -61,7 +61,7 @@ interface Finishing {
 
 /**
  * Does the work that requests have deferred, at startup and every second. Any number of processes may do so; each
- * ending is processed by one at a time.
+ * ending is processed by one of them at a time.
  * @returns a function that stops it, after the current batch
  */
 export function startEndings(finishing: Finishing): () => Promise<void> {
@@ -75,7 +75,8 @@ export function startEndings(finishing: Finishing): () => Promise<void> {
 }
 
 /**
- * Processes a batch of each in turn until no work remains. A failure delays no other; the first one is thrown.
+ * Processes a batch of each ending in turn until no work remains. A failure doesn't delay the other endings; the first
+ * failure is thrown.
  */
 async function finishEndings(finishing: Finishing, stopping: AbortSignal): Promise<void> {
   const failures: unknown[] = [];

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/http/service';
 import { Uuid } from '@baton/values/wire';
 
-/** Without the subject, which can identify a person. */
+/** The subject is left out, because it can identify a person. */
 export const externalIdentityLinked = defineEvent(
   'external_identity.linked',
   'external_identity',

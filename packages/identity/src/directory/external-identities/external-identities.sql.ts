@@ -9,7 +9,7 @@ export function findReadOnlyProvider(tenantId: string, issuer: string) {
       and lifecycle_profile = 'read_only'`;
 }
 
-/** No row when issuer and subject are linked already; waits for a transaction that is linking them. */
+/** Returns no row if issuer and subject are linked already; waits for a transaction that is linking them. */
 export function insertExternalIdentity(identity: {
   id: string;
   tenantId: string;

@@ -20,7 +20,7 @@ export const ExternalIdentity = z
   })
   .meta({ id: 'ExternalIdentity' });
 
-/** Together they are one index entry, which PostgreSQL limits to 2,704 bytes including its overhead. */
+/** Issuer and subject together form one index entry, which PostgreSQL limits to 2,704 bytes including its overhead. */
 const identityBytesMax = 2600;
 
 export const NewExternalIdentity = z

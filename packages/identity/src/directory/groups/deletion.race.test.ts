@@ -67,7 +67,7 @@ async function countMembers(groupId: string): Promise<number | undefined> {
 const isGone = async (groupId: string) =>
   (await identity.pool.row(sql`select id from groups where id = ${groupId}`)) === undefined;
 
-/** Removed members, deletions, and whether the deletion comes last. */
+/** The number of removed members, the number of deletions, and whether the deletion comes last. */
 async function eventsOf(groupId: string) {
   return identity.pool.row(sql`
     select count(*) filter (where type = 'group_membership.removed') as removed,
@@ -79,7 +79,7 @@ async function eventsOf(groupId: string) {
 test('a group is deleted without waiting for who is adding a member, whose membership is then removed', async (t) => {
   const { tenantId, groups, id, path } = await makeGroup();
   const principalId = await makePrincipal(identity, tenantId);
-  // Holds the lock until its commit, as a sign-in does.
+  // Holds the lock until its transaction commits, as a sign-in does.
   const release = await hold(
     t,
     sql`

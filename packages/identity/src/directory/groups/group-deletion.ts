@@ -9,14 +9,14 @@ import { deleteGroupRow, tryLockGroup, updateGroupDeleted } from './groups.sql.t
 interface DeletedGroup {
   readonly tenantId: string;
   readonly groupId: string;
-  /** The key of the directory source that deletes it, if it isn't the admin. */
+  /** The key of the directory source that deletes the group; absent if the admin does. */
   readonly provisioningSource?: string;
 }
 
 /**
  * Deletes a group that the caller has locked for a change. After the commit it no longer exists. This transaction
- * removes the first 100 memberships and doesn't wait for requests that add a member. A job removes the others,
- * including any that were being added, and then writes `group.deleted`.
+ * removes the first 100 memberships and doesn't wait for requests that add a member. A job removes the rest,
+ * including memberships that were being added, and then writes `group.deleted`.
  * @returns the number of members
  */
 export async function removeGroup(context: Context, group: DeletedGroup): Promise<number> {

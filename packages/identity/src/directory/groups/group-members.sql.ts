@@ -2,7 +2,7 @@ import { sql } from '@baton/kernel/database/sql';
 import type { CreatedPage } from '../../service/pages.ts';
 import type { MemberRow, MembershipRow } from './group-member.ts';
 
-/** No row when the principal is a member already, from any source. */
+/** Returns no row if the principal is a member already, from any source. */
 export function insertMember(member: { id: string; tenantId: string; groupId: string; principalId: string }) {
   return sql<MembershipRow>`
     insert into group_members (id, tenant_id, group_id, principal_id, source)
@@ -11,7 +11,7 @@ export function insertMember(member: { id: string; tenantId: string; groupId: st
     returning id, tenant_id, group_id, principal_id`;
 }
 
-/** One row more than the page size. Only the principals on the page are read, however large the group is. */
+/** Reads one row more than the page size. Only the principals on the page are read, however large the group is. */
 export function findMembers(tenantId: string, groupId: string, page: CreatedPage) {
   return sql<MemberRow>`
     select m.principal_id as id, p.kind, p.display_name, p.status, m.source, m.created_at
@@ -37,7 +37,7 @@ export function countMembers(groupId: string) {
   return sql<{ count: number }>`select count(*) as count from group_members where group_id = ${groupId}`;
 }
 
-/** The oldest ones; skips rows that other transactions have locked. */
+/** Deletes the oldest memberships; skips rows that other transactions have locked. */
 export function deleteMembers(groupId: string, rowsMax: number) {
   return sql<Pick<MembershipRow, 'principal_id'>>`
     with due as materialized (

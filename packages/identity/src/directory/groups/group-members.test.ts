@@ -99,7 +99,7 @@ describe('GET …/groups/{groupId}/members', () => {
     );
     const { status, body } = await identity.get(pathOf(tenantId, group.id));
     assert.deepEqual([status, body.next_after], [200, null]);
-    // Two of the same millisecond are in the order of their ids.
+    // Two members that joined in the same millisecond are ordered by their ids.
     assert.deepEqual(
       body.items.map(({ principal_id: id }: { principal_id: string }) => id).toSorted(),
       ids.toSorted(),

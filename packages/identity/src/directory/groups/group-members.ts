@@ -38,8 +38,8 @@ export async function listGroupMembers(db: Db, tenantId: string, groupId: string
 }
 
 /**
- * Removes a member of a local group, regardless of the membership's source. One that an identity provider added is
- * restored at the next sign-in whose token contains it.
+ * Removes a member of a local group, whatever the source of the membership. If an identity provider added the
+ * membership, it is restored at the next sign-in whose token contains the group.
  * @throws Refusal `group_not_found`, `group_is_federated`, `group_membership_not_found`
  */
 export async function removeGroupMember(

@@ -5,7 +5,7 @@ import { Key, Name, Status, tenantParam } from '../../service/fields.ts';
 import { pagesByCreation } from '../../service/pages.ts';
 import type { Tables } from '../../service/schema.ts';
 
-/** One that isn't deleted. */
+/** A group that isn't deleted. */
 export type GroupRow = Omit<RowOf<Tables['groups']>, 'deleted_at'>;
 
 export const Source = z.enum(['local', 'federated', 'scim']);

@@ -3,7 +3,7 @@ import { defineEvent } from '@baton/kernel/http/service';
 import { Uuid } from '@baton/values/wire';
 import { Status } from '../../service/fields.ts';
 
-/** The creator, if it isn't the admin. */
+/** The creator; absent if it is the admin. */
 const origin = { identityProvider: z.string().optional(), provisioningSource: z.string().optional() };
 
 export const groupCreated = defineEvent(

@@ -26,7 +26,7 @@ const outcomeOf = ({ status, body }: { status: number; body: { detail?: string }
   body.detail ?? String(status);
 const sides = (count: number) => Array.from({ length: count }, (_, n) => (n % 2 === 0 ? identity : other));
 const idOf = (path: string) => path.slice(-36);
-/** The limit also covers the job that removes the last members of a deleted group. */
+/** The row exists until the job has removed the last members of a deleted group. */
 const isGone = async (path: string) =>
   (await identity.pool.row(sql`select id from groups where id = ${idOf(path)}`)) === undefined;
 const typesOf = async (tenantId: string, ...wanted: string[]) =>
@@ -35,7 +35,7 @@ const typesOf = async (tenantId: string, ...wanted: string[]) =>
 test('a group is disabled without waiting for sign-ins and changes that add members', async () => {
   const { path } = await makeGroup();
   await identity.pool.transaction(async (tx) => {
-    // The lock that adding a member takes, until its commit.
+    // Takes the lock that a request adding a member holds until its commit.
     await tx.run(sql`select id from groups where id = ${idOf(path)} for key share`);
     const { status, body } = await other.patch(path, { status: 'disabled' });
     assert.equal(status, 200, JSON.stringify(body));
@@ -111,7 +111,7 @@ test('deleting a group while members are added: each that was added has an event
       assert.ok(['201', 'group_not_found'].includes(outcomeOf(answer)), outcomeOf(answer));
     raced.push({ tenantId, path, answers });
   }
-  // Wait after all rounds, because the job that removes members runs once a second.
+  // Waits only after all rounds, because the job that removes members runs once a second.
   for (const { tenantId, path, answers } of raced) {
     await until(() => isGone(path), 'the last members are removed');
     const types = await typesOf(tenantId, 'group_membership.added', 'group_membership.removed');

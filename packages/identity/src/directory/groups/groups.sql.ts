@@ -2,7 +2,7 @@ import { sql } from '@baton/kernel/database/sql';
 import type { CreatedPage } from '../../service/pages.ts';
 import type { CreatedGroup, GroupRow } from './group.ts';
 
-/** No row when the key is taken; waits for a transaction that is taking it. */
+/** Returns no row if the key is taken; waits for a transaction that is taking it. */
 export function insertGroup(group: { id: string; tenantId: string; key: string; name: string }) {
   return sql<CreatedGroup>`
     insert into groups (id, tenant_id, key, name, source)
@@ -22,7 +22,7 @@ export interface GroupFilter {
   status?: GroupRow['status'] | undefined;
 }
 
-/** One more than the page size. */
+/** Reads one row more than the page size. */
 export function findGroups(tenantId: string, filter: GroupFilter, page: CreatedPage) {
   const [source, status] = [filter.source ?? null, filter.status ?? null];
   return sql<GroupRow>`
@@ -44,7 +44,10 @@ export function lockGroupShared(tenantId: string, groupId: string) {
     for key share`;
 }
 
-/** Waits for other changes only: a group is disabled or deleted at once, however many requests add members to it. */
+/**
+ * Waits only for other changes, so a group is disabled or deleted immediately, however many requests are adding members
+ * to it.
+ */
 export function lockGroupForChange(tenantId: string, groupId: string) {
   return sql<GroupRow>`
     select id, tenant_id, key, name, status, source, created_at
@@ -52,7 +55,7 @@ export function lockGroupForChange(tenantId: string, groupId: string) {
     for no key update`;
 }
 
-/** No row while another request is adding a member under the shared lock. */
+/** Returns no row while another request is adding a member under the shared lock. */
 export function tryLockGroup(groupId: string) {
   return sql<Pick<GroupRow, 'id'>>`select id from groups where id = ${groupId} for update skip locked`;
 }

@@ -42,7 +42,7 @@ test('a disable waits for another one that is at work', async () => {
   const answer = await identity.pool.transaction(async (tx) => {
     await tx.run(sql`select take_principal_lock(${principalId})`);
     const second = disable();
-    // Longer than the timeout of a stalled holder.
+    // Longer than the timeout after which a stalled holder loses the lock.
     await tx.run(sql`select pg_sleep(1.5)`);
     return { second };
   });
@@ -78,7 +78,7 @@ test('a disable does not wait in the line of the other writes of its tenant', as
     await tx.row(sql`select id from tenants where id = ${tenantId} for no key update`);
     const waiting = Array.from({ length: 40 }, () => identity.patch(`/tenants/${tenantId}`, { name: 'New' }));
     const isUnderWay = async () => {
-      // Not through `tx`: a transaction reads pg_stat_activity once.
+      // Uses a connection other than `tx`, because a transaction reads pg_stat_activity only once.
       const row = await identity.pool.row<{ count: number }>(
         sql`
           select count(*) as count from pg_stat_activity

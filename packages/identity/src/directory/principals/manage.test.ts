@@ -180,7 +180,7 @@ describe('POST …/principals/{principalId}:enable', () => {
   test('a person who is inactive in the directory stays disabled until the directory changes it', async () => {
     const { tenantId, principalId, directory, userId, sourceId } = await makeProvisioned();
     const enable = () => identity.post(`${pathOf(tenantId, principalId)}:enable`);
-    // Disabled by the admin, active in the directory: the admin may undo that.
+    // The person was disabled by the admin and is active in the directory, so the admin may enable the person again.
     await made(identity.post(`${pathOf(tenantId, principalId)}:disable`));
     assert.equal((await enable()).status, 200);
 
@@ -191,7 +191,7 @@ describe('POST …/principals/{principalId}:enable', () => {
     assert.deepEqual(await journalTypes(identity, tenantId), before);
     assert.equal((await auditActions(identity, tenantId)).at(-1), 'denied principals.enable');
 
-    // A closed source no longer decides anything.
+    // The status in a closed source no longer matters.
     await identity.pool.run(sql`update provisioning_sources set status = 'disabled' where id = ${sourceId}`);
     assert.equal((await enable()).status, 200);
   });

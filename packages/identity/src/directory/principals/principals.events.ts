@@ -3,7 +3,7 @@ import { defineEvent } from '@baton/kernel/http/service';
 import { Timestamp, Uuid } from '@baton/values/wire';
 import { PrincipalKind } from './principal.ts';
 
-/** The creator, if it isn't the admin. */
+/** The creator; absent if it is the admin. */
 const origin = { identityProvider: z.string().optional(), provisioningSource: z.string().optional() };
 
 export const principalCreated = defineEvent(
@@ -22,7 +22,7 @@ export const principalDisabled = defineEvent(
   }),
 );
 
-/** Earlier sessions are no longer valid: the revoked tokens stay revoked. */
+/** Sessions from before the disable are not valid again, because the revoked tokens stay revoked. */
 export const principalEnabled = defineEvent(
   'principal.enabled',
   'principal',

@@ -4,7 +4,7 @@ import type { CreatedPage } from '../../service/pages.ts';
 import type { Tables } from '../../service/schema.ts';
 import type { PrincipalRow } from './principal.ts';
 
-/** The principal with its membership; no row for an unknown tenant. */
+/** Inserts the principal with its membership; returns no row for an unknown tenant. */
 export function insertPrincipal(principal: {
   id: string;
   tenantId: string;
@@ -32,8 +32,8 @@ export function findPrincipal(tenantId: string, principalId: string) {
 }
 
 /**
- * Acquires a principal's lock in shared mode: waits for a disable, and makes one wait; requests that create credentials
- * don't wait for each other. The status is read after that wait.
+ * Acquires a principal's lock in shared mode: waits for a disable in progress, and makes a later disable wait. Requests
+ * that create credentials don't wait for each other. The status is read after the wait.
  */
 export function enterPrincipal(tenantId: string, principalId: string) {
   return sql<PrincipalRow>`
@@ -42,7 +42,7 @@ export function enterPrincipal(tenantId: string, principalId: string) {
     where m.tenant_id = ${tenantId} and m.principal_id = ${principalId} and m.status = 'active'`;
 }
 
-/** Locks a principal before the principal itself is changed: changes wait for each other on its row. */
+/** Locks a principal before its own row is changed: such changes wait for each other on that row. */
 export function lockPrincipal(tenantId: string, principalId: string) {
   return sql<PrincipalRow>`
     with entered as materialized (
@@ -55,8 +55,8 @@ export function lockPrincipal(tenantId: string, principalId: string) {
 }
 
 /**
- * Acquires a principal's lock exclusively: waits for concurrent inserts for it, about a second at most; later ones see
- * the change. A later statement locks the row.
+ * Acquires a principal's lock exclusively: waits for concurrent inserts for the principal, for about a second at most;
+ * later inserts see the change. The row itself is locked by a later statement.
  */
 export function takePrincipalLock(principalId: string) {
   return sql`select take_principal_lock(${principalId})`;
@@ -82,7 +82,7 @@ export function updatePaused(principalId: string) {
 export type LockedPerson = Pick<PrincipalRow, 'status'> &
   Pick<RowOf<Tables['principals']>, 'disabled_by_admin'>;
 
-/** The principal's memberships don't matter: a directory manages the person in all tenants. */
+/** Locks a principal whatever its memberships, because a directory manages the person in all tenants. */
 export function lockPrincipalAnywhere(principalId: string) {
   return sql<LockedPerson>`
     with entered as materialized (select enter_principal(${principalId}))
@@ -92,7 +92,7 @@ export function lockPrincipalAnywhere(principalId: string) {
 
 /**
  * Enables a paused or disabled principal. Uses the time of the statement: the transaction may have begun before the
- * disable that it waited for, and sessions created in between would be valid again.
+ * disable that it waited for; with its time, sessions created in between would be valid again.
  */
 export function updateEnabled(principalId: string) {
   return sql<{ at: string }>`
@@ -115,7 +115,7 @@ export function findDirectoryUsers(principalId: string) {
 
 /**
  * Marks a principal's SCIM users as inactive. Call it with the principal locked: every writer of a user locks the
- * principal first, so no other transaction has locked these rows.
+ * principal first, so no other transaction can have locked these rows.
  */
 export function updateUsersSuspended(principalId: string) {
   return sql`
@@ -135,7 +135,7 @@ export interface PrincipalFilter extends CreatedPage {
   status?: PrincipalRow['status'] | undefined;
 }
 
-/** Ordered by the time at which they joined. */
+/** Ordered by the time at which the principals joined. */
 export function findPrincipals({ tenantId, kind, status, after, limit }: PrincipalFilter) {
   return sql<PrincipalRow & { joined_at: string }>`
     select p.id, p.kind, p.display_name, p.status, p.created_at, m.created_at as joined_at
@@ -148,7 +148,7 @@ export function findPrincipals({ tenantId, kind, status, after, limit }: Princip
     limit ${limit + 1}`;
 }
 
-/** These principals. A separate statement, so that PostgreSQL begins with the ids. */
+/** Finds these principals. This is a separate statement, so that PostgreSQL begins with the ids. */
 export function findPrincipalsById(
   { tenantId, kind, status, after, limit }: PrincipalFilter,
   ids: readonly string[],

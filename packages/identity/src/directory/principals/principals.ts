@@ -42,7 +42,7 @@ import {
 } from './principals.sql.ts';
 
 /**
- * Creates a principal, also in a disabled tenant, so that it can be prepared.
+ * Creates a principal; this also works in a disabled tenant, so that it can be prepared.
  * @throws Refusal `tenant_not_found`
  */
 export async function createPrincipal(
@@ -105,12 +105,12 @@ export function getLockedMember(
 
 export type { LockedPerson };
 
-/** As `getLockedMember`, for a change of the principal itself: changes wait for each other. */
+/** Like `getLockedMember`, but for a change to the principal itself: such changes wait for each other. */
 export function lockMember(db: Db, tenantId: string, principalId: string): Promise<PrincipalRow | undefined> {
   return db.row(lockPrincipal(tenantId, principalId));
 }
 
-/** Makes a principal inactive that was created in this transaction. Nobody saw it active, so no event is written. */
+/** Deactivates a principal that was created in this transaction. Nobody has seen it active, so no event is written. */
 export async function pauseNew(db: Db, principalId: string): Promise<void> {
   await db.run(updatePaused(principalId));
 }
@@ -132,7 +132,8 @@ export async function lockPersonAlone(db: Db, principalId: string): Promise<Lock
 }
 
 /**
- * Disables a principal that was created in this transaction. It was never visible as active, so no event is written.
+ * Disables a principal that was created in this transaction. No event is written, because the principal was never
+ * visible as active.
  */
 export async function disableNew(db: Db, principalId: string): Promise<void> {
   await db.run(updateDisabled(principalId, false));
@@ -162,7 +163,7 @@ export interface DisableOrder {
   tenantId: string;
   principalId: string;
   reason: string;
-  /** The key of the directory source that disables it, if it isn't the admin. */
+  /** The key of the directory source that disables the principal; absent if the admin does. */
   provisioningSource?: string;
 }
 

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/http/service';
 import { Uuid } from '@baton/values/wire';
 
-/** Its access tokens are revoked, too. A session that expires has no event. */
+/** The session's access tokens are revoked, too. A session that expires has no event. */
 export const browserSessionRevoked = defineEvent(
   'browser_session.revoked',
   'browser_session',

@@ -12,17 +12,17 @@ export interface SessionsToEnd {
   reason: string;
   /** Only this one. */
   browserSessionId?: string;
-  /** All but this one. */
+  /** End all sessions except this one. */
   exceptId?: string;
-  /** Only those of this passkey. */
+  /** End only the sessions of this passkey. */
   passkeyId?: string;
-  /** Only those in this tenant. */
+  /** End only the sessions in this tenant. */
   tenantId?: string;
-  /** Keeps the newest ones; none when absent. */
+  /** How many of the newest sessions are kept; none when absent. */
   keptMax?: number;
 }
 
-/** A person has 20 live sessions at most, so one statement ends all of them. */
+/** A person has at most 20 live sessions, so one statement ends all of them. */
 export function updateEndedSessions(order: SessionsToEnd) {
   const [one, passkey, tenant] = [order.browserSessionId, order.passkeyId, order.tenantId];
   const except = order.exceptId;

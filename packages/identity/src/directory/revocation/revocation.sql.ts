@@ -16,7 +16,7 @@ export function updateRevokedToken(order: { tenantId: string; credentialId: stri
     returning id, tenant_id, principal_id, public_prefix, kind, audiences`;
 }
 
-/** A principal's tokens that are not revoked, including expired ones. */
+/** The number of a principal's tokens that are not revoked, including expired ones. */
 export function countTokens(principalId: string) {
   return sql<{ generation: number; count: number }>`
     select p.token_generation as generation, (
@@ -34,7 +34,7 @@ export interface RevokedBatch {
   rowsMax: number;
 }
 
-/** The oldest ones. Skips locked ones, so that a locked token can't delay a disable. */
+/** The oldest tokens. Skips locked ones, so that a locked token can't delay a disable. */
 export function updateRevokedTokens(batch: RevokedBatch) {
   return sql<RevokedRow>`
     with due as materialized (

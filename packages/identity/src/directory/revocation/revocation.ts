@@ -19,13 +19,14 @@ export interface RevocationOrder {
   tenantId: string;
   credentialId: string;
   reason: string;
-  /** The actor in the audit log; by default the caller. */
+  /** The actor in the audit log; the caller by default. */
   actor?: string;
 }
 
 /**
  * Revokes one token (see docs/reference/credentials.md#revoke-a-token).
- * @returns whether this call revoked it; false for one that was revoked before, which keeps its reason, or is absent
+ * @returns whether this call revoked the token; false if it doesn't exist or was revoked before, in which case it keeps
+ * its reason
  */
 export async function revokeToken(context: Context, order: RevocationOrder): Promise<boolean> {
   const revoked = await context.db.row(updateRevokedToken(order));
@@ -34,11 +35,11 @@ export async function revokeToken(context: Context, order: RevocationOrder): Pro
 }
 
 /**
- * Revokes all of a principal's tokens, in whichever tenant they were issued, including expired ones. The first 100 are
- * revoked by this transaction, whose duration doesn't depend on their number; the others are refused from its commit
+ * Revokes all of a principal's tokens, in whichever tenant they were issued, including expired ones. This transaction
+ * revokes the first 100, so its duration doesn't depend on the number of tokens; the others are refused from its commit
  * on, and a job revokes them in batches. Grants by which a person has connected clients as an agent end, too. Call it
  * with the exclusive lock of the principal.
- * @returns their number
+ * @returns the number of tokens
  */
 export async function revokeTokensOfPrincipal(
   context: Context,
@@ -56,7 +57,7 @@ export async function revokeTokensOfPrincipal(
   return count;
 }
 
-/** Revokes the next tokens that a disable deferred. @returns their number */
+/** Revokes the next tokens whose revocation a disable deferred. @returns the number of revoked tokens */
 export async function continueRevocation(ending: Ending): Promise<number> {
   const { db, row } = ending;
   const { principal_id: principalId, token_generation: generation, reason } = row;

@@ -43,7 +43,10 @@ export const serviceAccountOf = wireMapper<ServiceAccountRow>()(ServiceAccount, 
 
 const pages = pagesByCreation('service-accounts', ServiceAccount);
 
-/** Its cursor is called `nextAfter`: service accounts use camel case (see docs/reference/directory.md#conventions). */
+/**
+ * The cursor is called `nextAfter` here, because service accounts use camel case (see
+ * docs/reference/directory.md#conventions).
+ */
 export const serviceAccountPages = {
   ...pages,
   form: z

@@ -81,8 +81,8 @@ export async function getServiceAccount(db: Db, tenantId: string, clientId: stri
 
 /**
  * Changes the given fields; a new secret replaces the old one in the same commit.
- * @throws Refusal `service_account_not_found`, `service_account_revoked`, `unknown_audience`, `invalid_scope_ceiling`:
- * the last two are checked against the resulting state, stored values included
+ * @throws Refusal `service_account_not_found`, `service_account_revoked`; `unknown_audience` and
+ * `invalid_scope_ceiling`, which are checked against the resulting state, stored values included
  */
 export async function updateServiceAccount(
   context: Context,

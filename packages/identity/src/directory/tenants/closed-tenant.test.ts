@@ -109,7 +109,7 @@ test('in a disabled tenant no credential can be used or made; enabling it restor
     }
     return seen;
   };
-  // Disabled through another process: nothing is cached between two uses.
+  // The tenant is disabled through another process, so nothing is cached between two uses.
   assert.equal((await ways['exchange of a token']?.())?.status, 200);
   await made(other.patch(`/tenants/${tenantId}`, { status: 'disabled' }));
   const unauthorized = (await ways['SCIM by provisioning token']?.())?.body.detail;

@@ -2,7 +2,7 @@ import { sql } from '@baton/kernel/database/sql';
 import type { CreatedPage } from '../../service/pages.ts';
 import type { TenantRow } from './tenant.ts';
 
-/** No row when the id or the slug is taken; waits for a transaction that is taking one. */
+/** Returns no row if the id or the slug is taken; waits for a transaction that is taking one of them. */
 export function insertTenant({ id, slug, name }: { id: string; slug: string; name: string }) {
   return sql<TenantRow>`
     insert into tenants (id, slug, name) values (${id}, ${slug}, ${name})
@@ -23,7 +23,7 @@ export interface TenantFilter {
   slug?: string | undefined;
 }
 
-/** One more than the page size. */
+/** Reads one row more than the page size. */
 export function findTenants(filter: TenantFilter, page: CreatedPage) {
   const [status, slug] = [filter.status ?? null, filter.slug ?? null];
   return sql<TenantRow>`
@@ -35,7 +35,7 @@ export function findTenants(filter: TenantFilter, page: CreatedPage) {
     limit ${page.limit + 1}`;
 }
 
-/** Waits for other changes to the tenant; rows that only refer to it don't wait. */
+/** Locks a tenant. Waits for other changes to it; inserts of rows that only refer to the tenant don't wait. */
 export function lockTenant(tenantId: string) {
   return sql<TenantRow>`
     select id, slug, name, status, created_at from tenants where id = ${tenantId} for no key update`;

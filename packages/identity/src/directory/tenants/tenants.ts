@@ -52,7 +52,7 @@ export async function getTenant(db: Db, tenantId: string): Promise<TenantRow> {
 
 /**
  * Renames, disables or enables a tenant. Every use of a credential reads the tenant's status, so disabling takes effect
- * at this commit; nothing is revoked.
+ * when this transaction commits; nothing is revoked.
  * @throws Refusal `tenant_not_found`
  */
 export async function updateTenant(
@@ -76,7 +76,9 @@ export async function tenantExists(db: Db, tenantId: string): Promise<boolean> {
   return (await db.row(findTenant(tenantId))) !== undefined;
 }
 
-/** @throws Refusal `tenant_not_found` for one that is absent or not active */
+/**
+ * @throws Refusal `tenant_not_found` for a tenant that is absent or not active
+ */
 export async function refuseClosedTenant(db: Db, tenantId: string): Promise<void> {
   const tenant = await db.row(findTenant(tenantId));
   if (tenant?.status !== 'active') fail('tenant_not_found');

@@ -12,7 +12,7 @@ export interface Grant {
   /** The public id of the presented credential: a clientId, a public prefix, or `idp:` and the key of the provider. */
   readonly clientId: string;
   readonly audience: string;
-  /** That of the audience. */
+  /** The audience's algorithm. */
   readonly algorithm: SigningAlgorithm;
   readonly scope: readonly string[];
   /** The database's clock, in whole seconds since 1970. */

@@ -132,7 +132,8 @@ describe('POST /tokens/exchange', () => {
       { audience: 'unknown' },
     );
     assert.deepEqual([wrong.status, wrong.body], [401, { detail: 'invalid_client' }]);
-    // A valid exchange waits for the row before its own: the refused exchange didn't await its row.
+    // A valid exchange waits until the row of the previous exchange is written; the refused one didn't wait for its
+    // own.
     await made(exchange(client));
     const [denied] = (await auditOf(identity, client.tenantId)).slice(-2);
     assert.deepEqual(

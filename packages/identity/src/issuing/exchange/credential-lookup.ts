@@ -6,8 +6,8 @@ import type { ClientQuery, ClientRow, TokenQuery, TokenRow } from './credential.
 import { findClients, findTokens } from './exchanges.sql.ts';
 
 /**
- * Looks presented credentials up, one statement for all that are presented at the same time. While the signers are
- * busy, a statement waits for more of them (decision 0103).
+ * Looks up presented credentials, with one statement for all that are presented at the same time. While the signers are
+ * busy, a statement waits for more credentials (decision 0103).
  */
 export type TokenLookup = SharedStatement<TokenQuery, TokenRow | undefined>;
 export type ClientLookup = SharedStatement<ClientQuery, ClientRow | undefined>;
@@ -27,7 +27,10 @@ export function createClientLookup(db: Db, settings: Settings, signingKeys: Sign
   );
 }
 
-/** Looks tokens up on a connection of the caller's: a command in a transaction must not wait for a second one. */
+/**
+ * Looks up tokens on the caller's own connection: a command in a transaction must not have to wait for a second
+ * connection.
+ */
 export async function lookUpTokens(
   db: Db,
   settings: Settings,

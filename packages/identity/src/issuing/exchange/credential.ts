@@ -37,7 +37,7 @@ export interface CredentialRow
   client_id: string;
   /** The scopes that the audience allows; null if it isn't an active audience of the tenant. */
   allowed_scopes: string[] | null;
-  /** The algorithm that signs the audience's tokens; null in the same case. */
+  /** The algorithm that signs the audience's tokens; null if `allowed_scopes` is null. */
   signing_algorithm: SigningAlgorithm | null;
   /** Whether the recorded last use is old enough to be updated. */
   is_use_due: boolean;

@@ -4,8 +4,8 @@ import { SharedStatement } from '../shared-statement.ts';
 import { insertLedgerEntries, type LedgerEntry } from './exchanges.sql.ts';
 
 /**
- * Writes the audit rows of exchanges that happen at the same time in one insert that each of them awaits: durable, and
- * one round trip for many.
+ * Writes the audit rows of simultaneous exchanges in one insert, which each of these exchanges awaits: the rows are
+ * durable, but many of them need only one round trip.
  */
 export class ExchangeLedger {
   readonly #inserts: SharedStatement<LedgerEntry, void>;
@@ -20,7 +20,7 @@ export class ExchangeLedger {
 
   /**
    * Resolves when the entry is committed.
-   * @throws Refusal `unavailable` when too many wait already
+   * @throws Refusal `unavailable` if too many entries are waiting already
    */
   record(entry: LedgerEntry): Promise<void> {
     return this.#inserts.call(entry);

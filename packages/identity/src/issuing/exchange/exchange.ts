@@ -29,7 +29,7 @@ export const TokenExchange = z
 export type TokenExchange = z.infer<typeof TokenExchange>;
 
 export const clientIdLengthMax = 200;
-/** Far above the 43 characters of a secret that we issue. */
+/** The maximum length; far more than the 43 characters of a secret that we issue. */
 export const clientSecretLengthMax = 4000;
 
 export const ClientExchangeRequest = z

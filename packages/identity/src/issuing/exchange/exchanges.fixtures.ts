@@ -2,7 +2,7 @@ import { platformAccessToken } from '../../credentials/platform-access-tokens/pl
 import { serviceAccount } from '../../directory/service-accounts/service-accounts.fixtures.ts';
 import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
 
-/** A body with the secret of a token that is used only here. */
+/** A body with the secret of a token that only this fixture uses. */
 export const presentedToken = defineObject({
   make: async ({ get }) => ({ token: (await get(platformAccessToken)).token }),
 });

@@ -42,7 +42,7 @@ export function findTokens(queries: readonly TokenQuery[], useIntervalSeconds: n
       where tenant_id = c.tenant_id and key = asked.audience and status = 'active' limit 1) a on true`;
 }
 
-/** The same for client credentials. */
+/** Reads the data for exchanges of client credentials in the same way. */
 export function findClients(queries: readonly ClientQuery[], useIntervalSeconds: number) {
   return sql<ClientRow>`
     select asked.place, s.id, s.tenant_id, s.principal_id, s.client_id, s.secret_hash, s.audiences,
@@ -79,8 +79,8 @@ export interface LedgerEntry {
 /**
  * Writes audit rows and last uses in one statement. A credential that another transaction has locked is skipped: it is
  * being used, rotated or revoked, and waiting for it would delay every other exchange (two processes could even
- * deadlock). The rows are of different exchanges, so their order doesn't matter. The subselects hide the
- * number of ids from PostgreSQL, which would otherwise plan the statement again each time.
+ * deadlock). The rows belong to different exchanges, so their order doesn't matter. The subselects hide the number of
+ * ids from PostgreSQL, which would otherwise plan the statement again each time.
  */
 export function insertLedgerEntries(entries: readonly LedgerEntry[], key: AuditKey | undefined) {
   const idsUsed = (kind: string) => [

@@ -24,12 +24,12 @@ import {
 } from './resolve.ts';
 
 /**
- * Every exchange has the same steps: parse the credential, look it up, check it, determine audience and scopes, then
- * sign and write the audit row concurrently. Without a signing key nothing is looked up or recorded.
+ * Every exchange has the same steps: parse the credential, look it up, check it, determine the audience and the scopes,
+ * and finally sign the token while the audit row is written. Without a signing key, nothing is looked up or recorded.
  */
 
 /**
- * Exchanges a platform access token for an access token of one audience (see docs/reference/tokens.md#exchange).
+ * Exchanges a platform access token for an access token for one audience (see docs/reference/tokens.md#exchange).
  * @throws Refusal `invalid_token`, `audience_not_allowed`, `scope_not_allowed`, `rate_limited`, `unavailable`
  */
 export async function exchangePlatformAccessToken(
@@ -141,7 +141,10 @@ function grantableScopes(
   return scopes.every((scope) => grantable.includes(scope)) ? grantable : 'scope_not_allowed';
 }
 
-/** Signs while the exchange is recorded. Without a key, or with a full queue, it throws before that (decision 0103). */
+/**
+ * Signs while the exchange is being recorded. Without a key, or with a full queue, it throws before anything is
+ * recorded (decision 0103).
+ */
 async function signAndRecord(
   context: Context,
   presented: Presented,
@@ -154,7 +157,7 @@ async function signAndRecord(
     principalId: row.principal_id,
     credentialId: row.id,
     clientId: row.client_id,
-    // Not null, because its audience was found.
+    // Not null, because the audience was found.
     algorithm: row.signing_algorithm as SigningAlgorithm,
     nowSeconds: row.now_seconds,
     ...grant,

@@ -30,7 +30,7 @@ test('an exchange whose audit row the store refuses fails alone, among others in
 
   const callers = [good, bad, good, good, bad, good];
   const inserted = await identity.pool.transaction(async (tx) => {
-    // The first insert waits for this lock; all entries that arrive meanwhile form the second one.
+    // The first insert waits for this lock; all entries that arrive in the meantime form the second insert.
     await tx.run(sql`lock table audit_records in share mode`);
     const first = exchange(good);
     await until(async () => {

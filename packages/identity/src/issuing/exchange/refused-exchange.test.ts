@@ -24,7 +24,10 @@ after(() => identity.close());
 const ask = ([path, body]: (typeof exchanges)[number]) =>
   identity.request('POST', `/api/v1/${path}`, { body });
 
-/** The signature of an exchange that failed may still be made, and takes the only place in the queue. */
+/**
+ * Repeats the request while the queue is full, because the signature of a failed exchange may still be in progress and
+ * occupy the queue's only place.
+ */
 async function askInTurn(exchange: (typeof exchanges)[number]) {
   let answer = await ask(exchange);
   for (let n = 0; n < 200 && answer.status === 503; n += 1) answer = await ask(exchange);

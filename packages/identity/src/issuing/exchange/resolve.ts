@@ -25,7 +25,10 @@ export interface Presented {
   readonly kind: keyof typeof kinds;
   readonly action: AuditAction;
   readonly secret: string;
-  /** Its public part, by which failures are counted; undefined if the text doesn't have the form of a credential. */
+  /**
+   * The credential's public part, by which failures are counted; undefined if the string doesn't have the form of a
+   * credential.
+   */
   readonly publicName: string | undefined;
   /** The prefix of every reason in the service's log and the audit log. */
   readonly reasonPrefix: string;
@@ -50,7 +53,7 @@ export function presentToken(
   return { kind: 'pat', action, secret, publicName, reasonPrefix, writesDenials, token };
 }
 
-/** The same for client credentials. */
+/** Parses client credentials in the same way. */
 export function presentClient(
   { failureLimits, address }: Context,
   { clientId, clientSecret, audience }: ClientExchangeRequest,
@@ -66,7 +69,7 @@ export function presentClient(
   };
 }
 
-/** The same for the token of a browser session. */
+/** Looks up the token of a browser session in the same way. */
 export function presentSession(
   { failureLimits, address }: Context,
   secret: string,
@@ -105,7 +108,7 @@ export async function resolveCredential<Row extends PresentedRow>(
 }
 
 /**
- * Refuses a credential that is no longer valid. The response is the same for every reason; the audit log has the
+ * Refuses a credential that is no longer valid. The response is the same for every reason; only the audit log has the
  * reason.
  */
 export async function refuseCredential(
@@ -164,7 +167,7 @@ function refuseUnproven(context: Context, presented: Presented, row: PresentedRo
   if (row === undefined) return failInvalid(context, presented, `${reasonPrefix} ${kinds[kind].unknown}`);
   const entry = auditEntryOf(presented, row, 'denied', 'wrong_secret');
   if (kind === 'client') {
-    // Not awaited: the response must not take longer than that for an unknown client.
+    // Not awaited, because the response must not take longer than the response for an unknown client.
     context.ledger
       .record({ audit: auditDraft(context, entry) })
       .catch((error: unknown) => context.log.error({ err: error }, 'a refused client was not audited'));

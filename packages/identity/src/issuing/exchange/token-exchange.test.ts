@@ -48,7 +48,7 @@ async function readCredential(tenantId: string) {
 }
 
 describe('exchanging a token', () => {
-  test('answers an access token of one audience that the key document verifies', async () => {
+  test('answers an access token for one audience that the key document verifies', async () => {
     const { tenantId, principalId, token, credential } = await makeBearer(identity);
     const { status, body } = await exchange(token);
     assert.equal(status, 200);

@@ -41,7 +41,7 @@ export async function revokeOwnPlatformAccessToken(
   const found = token && lookUpTokens(db, settings, [{ ...token, audience: null }]).then(([row]) => row);
   const row = await resolveCredential(context, presented, found);
   const order = { tenantId: row.tenant_id, credentialId: row.id, reason, actor: row.principal_id };
-  // Another request may revoke it between the read and the update.
+  // Another request may revoke the token between the read and the update.
   if (!(await revokeToken(context, order)))
     return refuseCredential(context, presented, row, 'credential_revoked');
   context.counters.presented('pat', 'revoked');

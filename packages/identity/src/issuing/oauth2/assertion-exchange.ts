@@ -6,7 +6,7 @@ export interface PresentedAssertion {
   /** The tenant that the client names; undefined if it names none. */
   readonly tenantId: string | undefined;
   readonly audience: string;
-  /** Empty: all that the rule allows. */
+  /** Empty: all scopes that the rule allows. */
   readonly scopes: readonly string[];
 }
 

@@ -25,16 +25,17 @@ export function requireClient(context: Context, form: ClientForm): PresentedClie
 }
 
 /**
- * The same with optional authentication: undefined if none is attempted. A public client sends a `client_id` alone.
+ * The client of an endpoint at which authentication is optional; undefined if none is attempted. A public client sends
+ * only a `client_id`.
  */
 export function findClient({ headers }: Context, form: ClientForm): PresentedClient | undefined {
   const { authorization } = headers;
-  // Also if there are two such headers: client credentials in the form don't replace a rejected header.
+  // This also applies to two such headers: client credentials in the form don't replace a header that is rejected.
   if (authorization === '') refuseClient();
   if (typeof authorization !== 'string') {
     const { client_id: clientId = '', client_secret: clientSecret = '' } = form;
     if (clientSecret === '') return undefined;
-    // That of a client of people, which has no secret, may be longer.
+    // Checked only here: the id of a public client, which has no secret, may be longer.
     if (clientId.length > clientIdLengthMax) refuseForm('the client_id is too long');
     return clientId === '' ? refuseClient() : { clientId, clientSecret };
   }
@@ -59,7 +60,7 @@ export function authenticateClient(context: Context, client: PresentedClient): P
     action: 'clients.authenticate' as const,
     reasonPrefix: 'oauth2',
   };
-  // No audience has an empty key.
+  // An empty key, which no audience has, means that no audience is requested.
   return resolveCredential(
     context,
     presented,
@@ -72,7 +73,7 @@ export function requireForm({ headers }: Context): void {
   if (!isForm(String(headers['content-type'] ?? ''))) refuseForm('the body is not a form');
 }
 
-/** Names and values are escaped to ASCII, so every charset that contains ASCII unchanged is accepted. */
+/** Names and values are escaped to ASCII, so every charset is accepted that contains ASCII unchanged. */
 function isForm(contentType: string): boolean {
   const [media, ...parameters] = contentType.toLowerCase().split(';');
   const charset = parameters.map((one) => /^\s*charset\s*=\s*"?([^"]*?)"?\s*$/.exec(one)?.[1]).find(Boolean);

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { startIdentity, type TestIdentity, testSigningKey } from '../../testing/identity.ts';
 import { makeAudience, makeServiceAccount, makeTenant, readScope } from '../../testing/objects.ts';
 
-/** The rules of RFC 6749 for the form and the client's authentication (sections 2.3.1, 3.2, 5.1 and 5.2). */
+/** Tests the rules of RFC 6749 for the form and the client's authentication (sections 2.3.1, 3.2, 5.1 and 5.2). */
 
 let identity: TestIdentity;
 let client: { clientId: string; clientSecret: string };

@@ -14,14 +14,14 @@ export async function admitRevocation(context: Context, form: OauthTokenQuery): 
   requireForm(context);
   const client = findClient(context, form);
   if (client !== undefined) await authenticateClient(context, client);
-  // Recognized by its format alone: an access token expires by itself, or ends with the credential that it was
-  // exchanged for.
+  // Recognized by its format alone and refused: an access token expires by itself, or ends with the credential that it
+  // was exchanged for.
   if (/^[\w-]+\.[\w-]+\.[\w-]*$/.test(form.token)) fail('unsupported_token_type');
 }
 
 /**
- * Revokes a platform access token, or the grant of a refresh token (RFC 7009). An unknown or revoked token gets the same response, so a caller can't
- * find out which tokens exist.
+ * Revokes a platform access token, or the grant of a refresh token (RFC 7009). An unknown or revoked token gets the
+ * same response, so a caller can't find out which tokens exist.
  * @throws Refusal `rate_limited`
  */
 export async function revokeOauthToken(context: Context, { token }: OauthTokenQuery): Promise<undefined> {

@@ -7,10 +7,10 @@ import {
 import { audienceLengthMax } from '../../service/fields.ts';
 import { clientIdLengthMax, clientSecretLengthMax } from '../exchange/exchange.ts';
 
-/** Enough for dozens of scopes of the maximum length, 120 characters. */
+/** Long enough for dozens of scopes of the maximum length, 120 characters. */
 const scopeLengthMax = 10_000;
 const addressLengthMax = 2000;
-/** As long as the body of a route without a credential in a header. */
+/** The same as the maximum body of a route without a credential in a header. */
 const assertionLengthMax = 16_384;
 /** The maximum length of a field with a few allowed values. */
 const nameLengthMax = 200;
@@ -19,9 +19,9 @@ export const tokenExchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchan
 /** RFC 7523, section 2.1. */
 export const assertionGrant = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 export const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
-/** Those that a person has allowed. */
+/** The grants that a person has to allow. */
 export const providerGrants: readonly string[] = ['authorization_code', 'refresh_token', deviceGrant];
-/** So that a leaked one is recognized. */
+/** Lets a leaked refresh token be recognized. */
 export const refreshTokenPrefix = 'iam_ref_';
 export const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token';
 
@@ -108,7 +108,7 @@ export type OauthTokenQuery = z.infer<typeof OauthTokenQuery>;
 const seconds = z.int().describe('Seconds since 1970.').optional();
 
 /**
- * RFC 7662, section 2.2; an unknown token and one that the client may not see are inactive, without further details.
+ * RFC 7662, section 2.2. An unknown token, and one that the client may not see, are inactive, without further details.
  */
 export const OauthIntrospection = z
   .strictObject({

@@ -21,7 +21,7 @@ const names: Readonly<Record<string, string>> = {
   unavailable: 'temporarily_unavailable',
 };
 
-/** The same refusal in the format of RFC 6749, which uses status 400 where other endpoints use 403 or 422. */
+/** The refusal in the format of RFC 6749, which uses status 400 where other endpoints use 403 or 422. */
 export function oauthError({ status, body, headers }: RenderedError): RenderedError {
   const { detail, docs } = body as { detail: unknown; docs?: string };
   const known = typeof detail === 'string' ? names[detail] : 'invalid_request';

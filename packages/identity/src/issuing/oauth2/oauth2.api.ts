@@ -40,7 +40,7 @@ export const token = endpoint({
   root: true,
   auth: 'presented',
   summary:
-    'Get an access token: with client credentials, by a grant of a person (RFC 6749, RFC 8628), for a platform access token (RFC 8693), or for a token of a workload (RFC 7523).',
+    'Get an access token: with client credentials, with a grant from a person (RFC 6749, RFC 8628), for a platform access token (RFC 8693), or for a token of a workload (RFC 7523).',
   description:
     'Clients authenticate with client_secret_basic or client_secret_post; a token exchange and an assertion need no client authentication. Clients of people are public: they send their `client_id`. `resource` (RFC 8707) may replace `audience`. Errors have the format of RFC 6749.',
   body: OauthTokenRequest,
@@ -61,7 +61,7 @@ export const token = endpoint({
     'scope_not_allowed',
     'rate_limited',
   ],
-  // Of a grant whose code or refresh token is used again.
+  // Emitted for a grant whose code or refresh token is used again.
   emits: [credentialRevoked],
   transaction: 'none',
   example: {

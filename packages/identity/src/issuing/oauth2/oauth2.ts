@@ -30,7 +30,7 @@ import {
 export async function grantOauthToken(context: Context, form: OauthTokenRequest): Promise<Reply<OauthToken>> {
   requireForm(context);
   const token = await grantToken(context, form);
-  // RFC 6749 requires it in addition to `Cache-Control: no-store`.
+  // RFC 6749 requires this header in addition to `Cache-Control: no-store`.
   return reply(200, token, { pragma: 'no-cache' });
 }
 
@@ -42,7 +42,7 @@ function grantToken(context: Context, form: OauthTokenRequest): Promise<OauthTok
   return fail('unsupported_grant_type');
 }
 
-/** Without client authentication: clients of people are public. */
+/** No client authentication, because clients of people are public. */
 function fieldsOf({ client_secret: secret, ...form }: OauthTokenRequest): Record<string, string> {
   if (secret !== undefined) refuseForm('clients of people have no secret');
   return Object.fromEntries(Object.entries(form).filter(([, value]) => value !== undefined));
@@ -60,7 +60,7 @@ async function grantClientCredentials(context: Context, form: OauthTokenRequest)
   };
 }
 
-/** The subject token is the credential, so no client need authenticate; one that tries to must succeed. */
+/** The subject token is the credential, so a client need not authenticate; but if it tries to, it must succeed. */
 async function grantTokenExchange(context: Context, form: OauthTokenRequest): Promise<OauthToken> {
   const { subject_token: token, subject_token_type: type, requested_token_type: requested } = form;
   if (token === undefined || type !== accessTokenType)

@@ -41,9 +41,9 @@ export function describeServer({
 const ownPaths = /^\/(api\/v1|scim|oauth2|\.well-known|docs|openapi\.json)(\/|$)/;
 
 /**
- * The path of a request below the path of the issuer, if a proxy doesn't strip that. The addresses that identity
- * publishes start with the issuer and work with and without a proxy that strips its path. RFC 8414 puts the path of the
- * issuer at the end.
+ * The path of a request, relative to the path of the issuer if no proxy has stripped that. The addresses that identity
+ * publishes start with the issuer, and work both with and without a proxy that strips its path. RFC 8414 puts the path
+ * of the issuer at the end.
  */
 export function withoutIssuerPath(url: string, issuer: string): string {
   const path = new URL(issuer).pathname.replace(/\/+$/, '');

@@ -2,9 +2,9 @@ import { sql } from '@baton/kernel/database/sql';
 import type { RevocationEvent } from './revocation-list.ts';
 
 /**
- * The newest event of each principal, credential, tenant and identity provider within the window, per tenant one more
- * than its share of the list. The types are literals, as in the index `events_of_revocations`; materialized, because
- * PostgreSQL would otherwise read the whole journal backwards for the order.
+ * The newest event of each principal, credential, tenant and identity provider within the window; for each tenant, at
+ * most one more than its share of the list. The types are literals, as in the index `events_of_revocations`. The
+ * subquery is materialized, because PostgreSQL would otherwise read the whole journal backwards for the order.
  */
 export function findRevocationEvents(windowSeconds: number, rowsOfTenantMax: number, rowsMax: number) {
   return sql<RevocationEvent>`

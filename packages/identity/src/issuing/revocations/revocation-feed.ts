@@ -5,11 +5,17 @@ import { findRevocationEvents } from './revocation-feed.sql.ts';
 import { isRevocation, makeRevocationList, type RevocationList } from './revocation-list.ts';
 
 const entriesMax = 5000;
-/** Per tenant: revocations of one tenant must not fill the list, which would revoke the tokens of others. */
+/**
+ * The limit for one tenant. A tenant's revocations must not fill the list, because a full list revokes the tokens of
+ * other tenants.
+ */
 const entriesOfTenantMax = 500;
-/** Requests are anonymous and unlimited, so the database is read at most twice a second. */
+/**
+ * Requests are anonymous and unlimited, so the list is cached for this time: the database is read at most twice a
+ * second.
+ */
 const cachedMs = 500;
-/** Clocks differ, and an event has the start time of its transaction. */
+/** A margin, because clocks differ, and because an event has the start time of its transaction. */
 const marginSeconds = 120;
 const announcedMsMax = 1000;
 
@@ -40,7 +46,7 @@ export class RevocationFeed {
     if (this.#reading !== undefined) return this.#reading;
     const reading: Promise<RevocationList> = this.#load()
       .then((list) => {
-        // Not if it was dropped in the meantime, because it may then lack later revocations.
+        // Not cached if the read was abandoned in the meantime, because its list may lack later revocations.
         if (this.#reading === reading) [this.#list, this.#readAtMs] = [list, startedAtMs];
         return list;
       })
@@ -52,17 +58,17 @@ export class RevocationFeed {
   }
 
   /**
-   * Call it after a commit and before the commit is acknowledged: later readers then find what it revoked. Waits at
-   * most a second for the services of the same process.
+   * Call it after a commit, before the commit is acknowledged: readers from then on find what the transaction revoked.
+   * Waits at most a second for the services of the same process.
    * @param eventTypes the types of the transaction's events
    * @returns undefined if nothing was revoked
    */
   noteCommitted(eventTypes: ReadonlySet<string>): Promise<void> | undefined {
     if (![...eventTypes].some(isRevocation)) return undefined;
     this.#list = undefined;
-    // A read in progress may not see the commit.
+    // A read that is in progress may not see the commit, so it is abandoned.
     this.#reading = undefined;
-    // They still read the list at their next poll.
+    // If announcing fails, the services still read the list at their next poll.
     return this.#announce && within(announcedMsMax, this.#announce()).catch(() => undefined);
   }
 

@@ -2,10 +2,10 @@ import { hash } from 'node:crypto';
 import { z } from 'zod';
 
 /**
- * The subjects of revocations of access tokens: the principal, credential, tenant or identity provider in their claims;
- * a workload rule is a credential. Anyone may read the list, so ids are hashed. They are random, so a hash reveals no
- * unknown id. The hash of a provider includes its tenant's id, because its key can be guessed. A disabled external
- * identity has no entry of its own: its principal has one.
+ * The subjects of revocations of access tokens: the principal, credential, tenant or identity provider in the tokens'
+ * claims; a workload rule is a credential. Anyone may read the list, so ids are hashed. Ids are random, so a hash
+ * reveals no unknown id. The hash of a provider includes its tenant's id, because its key can be guessed. A disabled
+ * external identity has no entry of its own, because its principal has one.
  */
 export const RevocationList = z
   .strictObject({
@@ -31,7 +31,7 @@ export const RevocationList = z
   .meta({ id: 'RevocationList' });
 export type RevocationList = z.infer<typeof RevocationList>;
 
-/** An event that revokes access tokens, or lets them be issued again. */
+/** An event that revokes access tokens, or makes them valid or available again. */
 export interface RevocationEvent {
   readonly tenant_id: string;
   readonly type: RevocationType;
@@ -39,10 +39,10 @@ export interface RevocationEvent {
   readonly aggregate_id: string;
   /** Of a tenant. */
   readonly status: string | null;
-  /** Of an identity provider. */
+  /** Set only for an identity provider. */
   readonly key: string | null;
   readonly at_seconds: number;
-  /** When a principal was enabled. */
+  /** The time at which a principal was enabled. */
   readonly sessions_not_before: number | null;
 }
 
@@ -65,15 +65,21 @@ export function isRevocation(eventType: string): boolean {
 }
 
 export interface RevocationBounds {
-  /** Older events are left out: every token issued before the newest of these is then revoked. */
+  /**
+   * The maximum number of entries. Older events are left out, and every token issued before the newest of them is then
+   * revoked.
+   */
   readonly entriesMax: number;
-  /** The same for one tenant: every token of that tenant is then revoked. */
+  /**
+   * The limit for one tenant. Beyond it, every token of that tenant issued before the newest omitted event is revoked
+   * in the same way.
+   */
   readonly entriesOfTenantMax: number;
 }
 
 /**
- * Creates the list from the events of the last minutes.
- * @param events the newest of each principal, credential, tenant and identity provider, the newest first
+ * Creates the list from the events of the last few minutes.
+ * @param events the newest event of each principal, credential, tenant and identity provider, newest first
  */
 export function makeRevocationList(
   events: readonly RevocationEvent[],
@@ -99,8 +105,8 @@ export function makeRevocationList(
 }
 
 /**
- * All tokens of a reactivated tenant, provider or workload rule are valid again; for a principal, only those issued after
- * it was enabled.
+ * Whether an event revokes tokens. All tokens of a reactivated tenant, provider or workload rule are valid again; for a
+ * principal, only those issued after it was enabled.
  */
 function revokes({ type, status }: RevocationEvent): boolean {
   if (type === 'identity_provider.enabled' || type === 'workload_rule.enabled') return false;

@@ -25,13 +25,13 @@ import {
 import { storeCounts } from '../../testing/records.ts';
 import { until } from '../../testing/waiting.ts';
 
-/** Audiences whose tokens are signed with ES256 or EdDSA (see docs/reference/tokens.md#signing-keys). */
+/** Tests audiences whose tokens are signed with ES256 or EdDSA (see docs/reference/tokens.md#signing-keys). */
 
 const keys = { ES256: makeCurveKey('ES256'), EdDSA: makeCurveKey('EdDSA') };
 
 let folder: string;
 let settings: Record<string, string>;
-/** On its own database, because its key document would include the audiences of other tests. */
+/** Has its own database, because the key document would otherwise include the audiences of other tests. */
 let identity: TestIdentity;
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'baton-algorithms-'));
@@ -54,7 +54,7 @@ const algorithmsOf = async (at: TestIdentity) => (await documentOf(at)).keys.map
 const thumbprintOf = (pem: string) =>
   calculateJwkThumbprint(createPublicKey(createPrivateKey(pem)).export({ format: 'jwk' }));
 
-/** A tenant with an audience, and an agent's token and a client for it. */
+/** A tenant with an audience, an agent's token for that audience, and a client. */
 async function makeClients(at: TestIdentity, signingAlgorithm?: string) {
   const tenantId = await makeTenant(at);
   const wanted = {
@@ -185,7 +185,7 @@ describe('an audience that opts in', () => {
     await makeOlder(359);
     assert.deepEqual(await algorithmsOf(other), ['RS256', 'ES256']);
     await makeOlder(361);
-    // A process that started meanwhile noted that it might sign.
+    // A process that started in the meantime has recorded that it might sign with the key; this undoes the record.
     await alone.pool.run(sql`update signing_keys set needed_until = now() - interval '1 s'`);
     await until(async () => (await algorithmsOf(other)).length === 1, 'the key has left the document');
     assert.deepEqual(await algorithmsOf(await alone.another()), ['RS256']);
@@ -315,7 +315,7 @@ test('with an overlap no token is refused while the key changes, at each of two 
   const clients = await makeClients(one, 'ES256');
   const tokens: string[] = [];
   const kidsOf = async (at: TestIdentity) => (await documentOf(at)).keys.slice(1).map(({ kid }) => kid);
-  /** All tokens issued so far are valid at both processes. */
+  /** Issues tokens, and verifies that both processes accept all tokens issued so far. */
   const issueAndVerify = async () => {
     tokens.push(await issue(one, clients), await issue(two, clients));
     for (const at of [one, two]) {

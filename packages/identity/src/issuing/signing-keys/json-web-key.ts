@@ -37,7 +37,7 @@ export const JsonWebKey = z
   .meta({ id: 'JsonWebKey' });
 export type JsonWebKey = Readonly<z.infer<typeof JsonWebKey>>;
 
-/** The signing, next and previous key of each of three algorithms. */
+/** At most nine keys: the signing, next and previous key of each of three algorithms. */
 export const JsonWebKeySet = z
   .strictObject({ keys: z.array(JsonWebKey).min(1).max(9) })
   .meta({ id: 'JsonWebKeySet' });

@@ -3,8 +3,8 @@ import { startJob } from '../../service/background-job.ts';
 import type { SigningKeys } from './signing-keys.ts';
 
 /**
- * Half of the margin for which a key is published after its tokens, so that the last record of a killed process is
- * recent enough.
+ * Half of the time for which a key stays published after its tokens have expired, so that even the last record of a
+ * killed process is recent enough.
  */
 const intervalMs = 30_000;
 

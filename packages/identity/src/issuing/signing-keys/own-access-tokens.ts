@@ -31,8 +31,8 @@ export async function verifyOwnAccessToken(
   token: string,
   { keys, settings, audience }: { keys: SigningKeys; settings: Settings; audience?: string },
 ): Promise<OwnClaims> {
-  // Accepts any published key: during a key rotation, processes may sign with different ones. Each verifies only its
-  // own algorithm.
+  // Accepts any published key: during a key rotation, processes may sign with different ones. Each key verifies only
+  // its own algorithm.
   const keyOf = ({ kid, alg }: { kid?: string; alg?: string }) => {
     const key = keys.verifying(kid) ?? refuse('unknown key');
     return key.algorithm === alg ? key.publicKey : refuse('another algorithm than its key');

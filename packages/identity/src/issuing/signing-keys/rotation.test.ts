@@ -69,7 +69,7 @@ test('during a rotation no token fails at a consumer that caches the key documen
     const path = '/api/v1/platform-access-tokens:exchange';
     return (await made(identity.request('POST', path, { body }))).accessToken;
   };
-  // Consumers that only poll on schedule, each at its own offset and against its own machine.
+  // Consumers that only poll on schedule, each with its own offset and its own machine to poll.
   const cacheSeconds = 60;
   const consumers = [0, 10, 20, 30, 40, 50].map((phase) => ({
     phase,
@@ -78,7 +78,7 @@ test('during a rotation no token fails at a consumer that caches the key documen
   }));
   const at: Record<number, () => Promise<unknown>> = {};
   for (const [index, { files, identity }] of machines.entries()) {
-    // The machines are not changed at the same moment: each follows 30 seconds after the previous one.
+    // The machines are not changed at the same moment, but one every 30 seconds.
     at[70 + 30 * index] = async () => {
       await writeFile(files.next, keys[1] as string);
       await identity.service.reload();
@@ -88,7 +88,7 @@ test('during a rotation no token fails at a consumer that caches the key documen
       await identity.service.reload();
     };
   }
-  // The last key was removed 360 seconds after its last use.
+  // The last machine removes the key 360 seconds after the key's last use.
   at[550] = async () => {
     await endOverlap(0);
     for (const { identity } of machines) await identity.service.reload();
@@ -103,7 +103,7 @@ test('during a rotation no token fails at a consumer that caches the key documen
       const fresh = await issue(identity);
       issued.push({ token: fresh, kid: decodeProtectedHeader(fresh).kid, atSecond: second });
     }
-    // The newest tokens, and the oldest live token of each key: those in between need the same key.
+    // The newest tokens, and the oldest live token of each key: verifying those in between would require the same keys.
     const live = issued.filter(({ atSecond }) => second - atSecond <= 300);
     const oldest = [...Map.groupBy(live, ({ kid }) => kid).values()].map(([first]) => first);
     for (const one of new Set([...live.filter(({ atSecond }) => atSecond === second), ...oldest]))
@@ -147,7 +147,8 @@ describe('the previous key', () => {
     );
     assert.notEqual(after.headers.get('etag'), during.headers.get('etag'));
 
-    // A process that starts now reads it from the database, and one that continues to sign with it restores it.
+    // A process that starts now reads the key's expiry from the database. Another one, which still signs with the key,
+    // publishes it again.
     const restarted = await store.another(files.settings);
     assert.deepEqual(await kidsOf(restarted), [later]);
     const { IAM_SIGNING_KEY_ID } = files.settings;
@@ -182,7 +183,8 @@ test('a use is noted every 30 seconds, and the time of the previous key is looke
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const identity = await store.another({ ...files.settings, IAM_TOKEN_TTL_SECONDS: '600' });
   const [kid, previous] = await kidsOf(identity);
-  // Uses its own connections: a timer that started before the clock was mocked can't be cleared afterwards.
+  // Uses this identity's connections, because a timer that started before the clock was mocked can't be cleared
+  // afterwards.
   await endOverlap(-5, identity);
   const neededSeconds = async () =>
     (
@@ -248,7 +250,7 @@ describe('what the files may hold', () => {
       if (next !== '') await writeFile(files.next, next);
       if (previous !== '') await writeFile(files.previous, previous);
       await assert.rejects(store.another(files.settings), sentence);
-      // A reload ignores such files completely, including another signing key.
+      // A reload ignores invalid files completely, including a new signing key.
       await writeFile(files.current, newKey);
       await identity.service.reload();
       assert.deepEqual(await documentOf(identity), former);

@@ -4,7 +4,7 @@ import type { JWTPayload } from 'jose';
 import { fail } from '../errors.ts';
 import type { SigningKey } from './signing-key.ts';
 
-/** With fewer signatures running or queued, a core could soon be idle. */
+/** If fewer signatures than this are running or queued, a core could soon be idle. */
 const signaturesAheadMin = availableParallelism() + 1;
 
 /**
@@ -25,7 +25,7 @@ export class Signatures {
     return this.#waiting;
   }
 
-  /** Resolves when a core could soon be idle; undefined when one could be now. */
+  /** Resolves when a core could soon be idle; undefined if that is already so. */
   whenFree(): Promise<void> | undefined {
     if (this.#waiting < signaturesAheadMin) return undefined;
     this.#free ??= Promise.withResolvers<void>();
@@ -33,8 +33,8 @@ export class Signatures {
   }
 
   /**
-   * Signs an access token, or a token of another type, with the algorithm of the key. With a full queue it throws at once instead of returning a
-   * promise, so that the caller records nothing.
+   * Signs an access token, or a token of another type, with the algorithm of the key. If the queue is full, it throws
+   * at once instead of returning a promise, so that the caller records nothing.
    * @throws Refusal `unavailable` when the queue is full
    */
   sign({ algorithm, kid, privateKey: key }: SigningKey, claims: JWTPayload, typ = 'at+jwt'): Promise<string> {

@@ -12,7 +12,10 @@ export class SigningKeyError extends Error {
 
 export const modulusBitsMin = 3072;
 
-/** Like `kid`, it means the key's own thumbprint, so that the key can be replaced without changing the settings. */
+/**
+ * Used in place of a `kid`, it means the key's own thumbprint, so that the key can be replaced without changing the
+ * settings.
+ */
 const byThumbprint = 'thumbprint';
 
 /** A parsed key of the key document. */
@@ -35,9 +38,9 @@ export interface SigningKey extends PublishedKey {
  */
 export interface KeyRing {
   readonly signing: SigningKey;
-  /** The key that will sign, published before it does. */
+  /** The key that will sign next; it is published before it signs. */
   readonly next: SigningKey | undefined;
-  /** The key that signed before: some of its tokens have not expired. */
+  /** The key that signed before. Some of its tokens have not expired yet. */
   readonly previous: PublishedKey | undefined;
 }
 
@@ -107,14 +110,14 @@ export async function readConfiguredKeys(settings: Settings): Promise<KeyRings |
 async function readRing(source: KeySource): Promise<KeyRing | undefined> {
   const { algorithm, text, kids } = source;
   const role = algorithm === 'RS256' ? 'signing key' : `${algorithm} signing key`;
-  // In an environment file, which has one line per setting, line ends are written as \n.
+  // An environment file has one line per setting, so line ends are written there as \n.
   const pem = text?.replaceAll('\\n', '\n') ?? (await readKeyFile(source.file, role));
   const nextPem = await readKeyFile(source.nextFile, `next ${role}`);
   const previousPem = await readKeyFile(source.previousFile, `previous ${role}`);
   if (pem === undefined) return undefined;
   return {
     signing: await parsePrivateKey(algorithm, pem, kids.signing, role),
-    // Also parses the private key, so that an unusable one is found now and not when it has to sign.
+    // Also parses the private key, so that an unusable key is detected now and not when it has to sign.
     next:
       nextPem === undefined
         ? undefined
@@ -158,7 +161,7 @@ async function parsePrivateKey(
   return { ...(await describeKey(algorithm, createPublicKey(privateKey), kid, role)), privateKey };
 }
 
-/** The file may contain only the public key, because the key no longer signs. */
+/** The key no longer signs, so its file may contain only the public key. */
 function parsePublicKey(
   algorithm: SigningAlgorithm,
   pem: string,
@@ -181,7 +184,9 @@ async function describeKey(
   return { algorithm, kid, publicKey, thumbprint, jwk: jsonWebKeyOf(jwk, kid) };
 }
 
-/** @throws SigningKeyError for a key of another algorithm, or one that is too weak */
+/**
+ * @throws SigningKeyError for a key of another algorithm, or a key that is too weak
+ */
 function refuseOtherKind(algorithm: SigningAlgorithm, publicKey: KeyObject, role: string): void {
   const { asymmetricKeyType: type, asymmetricKeyDetails: details = {} } = publicKey;
   const not = (what: string) => new SigningKeyError(`The ${role} is not ${what}.`);

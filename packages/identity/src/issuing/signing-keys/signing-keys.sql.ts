@@ -4,9 +4,9 @@ import type { PublishedKey } from './signing-key.ts';
 
 export interface KeyNote {
   kid: string;
-  /** The key that had the name before. */
+  /** The key that had this name before. */
   former_thumbprint: string | null;
-  /** How long it is still published after it has stopped signing; null if its use was never recorded. */
+  /** How long the key is still published after it has stopped signing; null if its use was never recorded. */
   needed_seconds: number | null;
 }
 
@@ -14,13 +14,16 @@ export interface KeyNote {
 export interface AlgorithmUse {
   algorithm: SigningAlgorithm;
   is_carried: boolean;
-  /** How long its tokens may remain valid after an audience stopped using it; null if none did. */
+  /**
+   * How long tokens signed with the algorithm may remain valid after the last audience stopped using it; null if no
+   * audience ever did.
+   */
   needed_seconds: number | null;
 }
 
 /**
- * Records the key of each name, and the time until which its tokens may be valid. For a signing key that time counts
- * from now. For a previous key the recorded time is kept; a key without a record may have signed just now.
+ * Records the key of each name, and the time until which its tokens may be valid. For a signing key, that time counts
+ * from now. For a previous key, the recorded time is kept; if it has no record, it may have signed just now.
  */
 export function upsertKey(kid: string, thumbprint: string, neededSeconds: number, isSigning: boolean) {
   return sql<KeyNote>`
@@ -50,8 +53,8 @@ export function findKeyNotes(kids: readonly string[]) {
 }
 
 /**
- * Records that keys still sign, and reads how much longer each of `kids` is needed, because other processes may use
- * them.
+ * Records that keys still sign. For each of `kids`, reads how much longer it is needed, because other processes may use
+ * it.
  */
 export function noteKeyUses(
   signing: readonly PublishedKey[],

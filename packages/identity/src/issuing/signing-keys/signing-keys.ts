@@ -54,13 +54,15 @@ interface KeyDocument {
   readonly published: readonly PublishedKey[];
 }
 
-/** The configured keys, and until when they are needed, by `performance.now()`. */
+/** The configured keys, and the time until which each is needed, on the clock of `performance.now()`. */
 interface KeysInUse {
   readonly rings: KeyRings;
   readonly neededSeconds: number;
-  /** Per algorithm: while an audience uses it, and until the last token has expired. RS256 is always in use. */
+  /**
+   * By algorithm: it is in use while an audience uses it, and until the last token has expired. RS256 is always in use.
+   */
   usedUntilMs: ReadonlyMap<SigningAlgorithm, number>;
-  /** Per `kid`: until the last token of the key has expired. */
+  /** By `kid`: the key is needed until its last token has expired. */
   neededUntilMs: ReadonlyMap<string, number>;
 }
 
@@ -88,8 +90,8 @@ export class SigningKeys implements SigningAlgorithms {
   }
 
   /**
-   * Reloads the configured keys, and compares them with the former keys of the same names. On an error, the current keys
-   * remain in use.
+   * Reloads the configured keys, and compares them with the previous keys of the same names. On an error, the current
+   * keys remain in use.
    * @throws SigningKeyError, also if a key is missing that is still needed; errors of the database
    */
   async load(settings: Settings, log: Logger): Promise<void> {
@@ -101,7 +103,7 @@ export class SigningKeys implements SigningAlgorithms {
       return;
     }
     refuseOtherName(this.#keys?.rings.get('RS256')?.next, ring.signing);
-    // The current signing key may become the previous one: its last use is now.
+    // The current signing key may become the previous one, in which case its last use is now.
     await this.noteUse();
     const neededSeconds = settings.IAM_TOKEN_TTL_SECONDS + overlapMarginSeconds;
     const uses = await this.#pool.rows(findAlgorithmUses(neededSeconds));
@@ -119,7 +121,7 @@ export class SigningKeys implements SigningAlgorithms {
     log.info({ kid: ring.signing.kid, published }, 'the signing key is in use');
   }
 
-  /** Records the names of the keys that may sign or have signed, and reads until when each is needed. */
+  /** Records the names of the keys that may sign or have signed, and reads how long each of them is needed. */
   #noteKeys(
     rings: KeyRings,
     usedUntilMs: KeysInUse['usedUntilMs'],
@@ -134,7 +136,7 @@ export class SigningKeys implements SigningAlgorithms {
         if (isUsed) noted.push({ key, isSigning: key === signing });
         else others.push(key.kid);
     }
-    // All processes lock in the same order: otherwise two that swap keys could deadlock.
+    // All processes lock in the same order; otherwise two processes that swap keys could deadlock.
     noted.sort(({ key: one }, { key: other }) => (one.kid < other.kid ? -1 : 1));
     return this.#pool.transaction(async (tx) => {
       const notes = new Map<string, KeyNote>();
@@ -147,7 +149,7 @@ export class SigningKeys implements SigningAlgorithms {
     });
   }
 
-  /** Records that this process still signs with its keys, and reads whether others still use the rest. */
+  /** Records that this process still signs with its keys, and reads whether other processes still use the others. */
   async noteUse(): Promise<void> {
     const keys = this.#keys;
     if (keys === undefined) return;
@@ -157,7 +159,7 @@ export class SigningKeys implements SigningAlgorithms {
       .map((ring) => ring.signing)
       .filter(({ algorithm }) => isAhead(keys.usedUntilMs.get(algorithm)));
     const kids = rings.flatMap(keysOf).map(({ kid }) => kid);
-    // If a reload replaces the keys in the meantime, this updates the replaced ones, which has no effect.
+    // If a reload replaces the keys in the meantime, this updates the old object, which has no effect.
     keys.neededUntilMs = neededUntilOf(await this.#pool.rows(noteKeyUses(signing, keys.neededSeconds, kids)));
   }
 
@@ -173,8 +175,8 @@ export class SigningKeys implements SigningAlgorithms {
   }
 
   /**
-   * The private RS256 keys, which all processes share: the one that signs, then the next one, with which processes
-   * already sign that have reloaded before this one.
+   * The private RS256 keys, which all processes share: the key that signs, then the next one, with which processes that
+   * have reloaded earlier already sign.
    * @throws NoSigningKeyError, status 500
    */
   sharedKeys(): readonly KeyObject[] {
@@ -236,7 +238,7 @@ export class SigningKeys implements SigningAlgorithms {
     return this.#built;
   }
 
-  /** Resolves when a core could soon be idle; undefined when one could be now. */
+  /** Resolves when a core could soon be idle; undefined if that is already so. */
   whenFree(): Promise<void> | undefined {
     return this.#signatures.whenFree();
   }
@@ -259,7 +261,7 @@ function isAhead(untilMs: number | undefined): boolean {
   return untilMs !== undefined && untilMs > performance.now();
 }
 
-/** When each algorithm stops being used, on the clock of `performance.now()`. */
+/** The time at which each algorithm stops being used, on the clock of `performance.now()`. */
 function endsOf(uses: readonly AlgorithmUse[]): Map<SigningAlgorithm, number> {
   const ends = new Map<SigningAlgorithm, number>([['RS256', Number.POSITIVE_INFINITY]]);
   for (const { algorithm, is_carried, needed_seconds } of uses)
@@ -276,7 +278,7 @@ function neededUntilOf(notes: readonly Pick<KeyNote, 'kid' | 'needed_seconds'>[]
   );
 }
 
-/** A key that was published as the next one must keep that name. */
+/** Refuses another name for a key that was published as the next one: it must keep its name. */
 function refuseOtherName(announced: PublishedKey | undefined, { kid, thumbprint }: SigningKey): void {
   if (announced?.thumbprint === thumbprint && announced.kid !== kid)
     throw new SigningKeyError(

@@ -35,7 +35,7 @@ export const provisioningSourceEnabled = defineEvent(
   Named,
 );
 
-/** Emitted once per episode, which the source's next write or heartbeat ends. */
+/** Emitted once for each stale period; the source's next write or heartbeat ends the period. */
 export const provisioningSourceStale = defineEvent(
   'provisioning_source.stale',
   'provisioning_source',

@@ -4,7 +4,7 @@ import { defineFixtures, defineObject } from '../../testing/fixtures.ts';
 import { made } from '../../testing/objects.ts';
 import { makeProvider, makeSource } from '../../testing/provisioning.ts';
 
-/** An LDAP source: its service sends heartbeats. */
+/** An LDAP source, because only the service of such a source sends heartbeats. */
 const ldapSource = defineObject({
   path: '/tenants/{tenantId}/provisioning-sources/{sourceId}',
   async make({ identity, get }) {
@@ -15,7 +15,7 @@ const ldapSource = defineObject({
   },
 });
 
-/** A SCIM source with a token: only these have tokens. */
+/** A SCIM source with a token, because only SCIM sources have tokens. */
 const scimSource = defineObject({
   async make({ identity, get }) {
     const { id: tenantId } = await get(tenant);

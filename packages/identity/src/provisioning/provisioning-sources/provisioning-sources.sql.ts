@@ -12,7 +12,7 @@ export function lockProvider(tenantId: string, key: string) {
     for share`;
 }
 
-/** The same for the provider of a source. */
+/** Locks the provider of a source in the same way. */
 export function lockProviderOf(source: Pick<StoredSource, 'tenant_id' | 'identity_provider_id'>) {
   return sql<Pick<ProviderRow, 'lifecycle_profile'>>`
     select lifecycle_profile from identity_providers
@@ -20,7 +20,7 @@ export function lockProviderOf(source: Pick<StoredSource, 'tenant_id' | 'identit
     for share`;
 }
 
-/** No row when the key, the provider or the service principal already has a source. */
+/** Returns no row if the key, the provider or the service principal already has a source. */
 export function insertSource(
   id: string,
   tenantId: string,
@@ -46,8 +46,8 @@ export function findSources(tenantId: string) {
 }
 
 /**
- * Marks the sources that are stale and not marked yet, of one tenant or of all. One that is locked is skipped: its
- * directory is writing now.
+ * Marks the sources of one tenant, or of all, that are stale and have not been marked yet. A locked source is skipped,
+ * because its directory is writing now.
  */
 export function updateStaleSources(tenantId: string | null, sourceId: string | null) {
   return sql<SourceRow>`
@@ -63,7 +63,7 @@ export function updateStaleSources(tenantId: string | null, sourceId: string | n
       stale_after_seconds, last_sync_at, true as is_stale`;
 }
 
-/** The next stale source, by id, that isn't recorded as such. */
+/** The next stale source, by id, that has not been marked yet. */
 export function findSilentSourceAfter(sourceId: string | null) {
   return sql<Pick<SourceRow, 'id'>>`
     select id from provisioning_sources
@@ -80,7 +80,7 @@ export function findSource(tenantId: string, sourceId: string) {
     from provisioning_sources where id = ${sourceId} and tenant_id = ${tenantId}`;
 }
 
-/** Prevents the source from being changed, and tokens from being issued for it, concurrently. */
+/** Prevents concurrent changes to the source, and the concurrent issuing of tokens for it. */
 export function lockSource(tenantId: string, sourceId: string) {
   return sql<StoredSource & SourceChoices>`
     select id, tenant_id, key, kind, identity_provider_id, service_principal_id, upstream_mode, status,
@@ -89,7 +89,9 @@ export function lockSource(tenantId: string, sourceId: string) {
     for no key update`;
 }
 
-/** A source that isn't stale under the new limit loses its mark, and is recorded again when it becomes stale. */
+/**
+ * If a source isn't stale under the new limit, its mark is removed, so that it is recorded again when it becomes stale.
+ */
 export function updateSource(source: Pick<StoredSource, 'id' | 'tenant_id'>, choices: SourceChoices) {
   return sql`
     update provisioning_sources set stale_after_seconds = ${choices.stale_after_seconds},
@@ -101,7 +103,7 @@ export function updateSource(source: Pick<StoredSource, 'id' | 'tenant_id'>, cho
     where id = ${source.id} and tenant_id = ${source.tenant_id}`;
 }
 
-/** Removes the mark too: a source that is enabled again and still stale is recorded again. */
+/** Removes the mark too, so that a source that is enabled again and still stale is recorded again. */
 export function updateSourceStatus(
   source: Pick<StoredSource, 'id' | 'tenant_id'>,
   status: StoredSource['status'],
@@ -111,7 +113,7 @@ export function updateSourceStatus(
     where id = ${source.id} and tenant_id = ${source.tenant_id}`;
 }
 
-/** Called at the end of every successful SCIM write, even if it changes nothing, and at a heartbeat. */
+/** Called at the end of every successful SCIM write, even if the write changes nothing, and at a heartbeat. */
 export function updateLastSync(sourceId: string) {
   return sql`
     update provisioning_sources set last_sync_at = now(), stale_detected_at = null where id = ${sourceId}`;

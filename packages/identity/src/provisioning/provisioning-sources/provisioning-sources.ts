@@ -38,7 +38,7 @@ import { recordStaleSources } from './staleness.ts';
 /**
  * Registers a source (see docs/reference/scim.md#sources). The checks run in the order of the endpoint's `errors`.
  * @throws Refusal `tenant_not_found`, `identity_provider_not_found`, `population_managed_by_directory`;
- * `principal_not_found` also for one that is no member of the tenant; `service_account_required`,
+ * `principal_not_found` also for a principal that is not a member of the tenant; `service_account_required`,
  * `service_principal_required`, `provisioning_source_exists`
  */
 export async function createProvisioningSource(
@@ -66,7 +66,7 @@ export async function createProvisioningSource(
   return provisioningSourceOf(source);
 }
 
-/** The sources of a tenant. Those that have become stale since the last check are recorded. */
+/** Lists the sources of a tenant. Sources that have become stale since the last check are recorded first. */
 export async function listProvisioningSources(
   context: Context,
   tenantId: string,
@@ -112,7 +112,7 @@ export async function updateProvisioningSource(
 
 /**
  * Enables or disables a source. Repeating the call changes nothing but is audited.
- * @throws Refusal `provisioning_source_not_found`; `population_managed_by_directory` when a SCIM source is enabled
+ * @throws Refusal `provisioning_source_not_found`; `population_managed_by_directory` when enabling a SCIM source
  * whose provider has become `read_only`
  */
 export async function setProvisioningSourceStatus(

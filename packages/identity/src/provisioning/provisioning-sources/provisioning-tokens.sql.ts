@@ -37,14 +37,14 @@ export function findProvisioningTokens(sourceId: string) {
     from provisioning_tokens where provisioning_source_id = ${sourceId} order by created_at, id`;
 }
 
-/** Neither revoked nor expired. */
+/** Counts the tokens that are neither revoked nor expired. */
 export function countLiveTokens(sourceId: string) {
   return sql<{ count: number }>`
     select count(*) as count from provisioning_tokens
     where provisioning_source_id = ${sourceId} and revoked_at is null and expires_at > now()`;
 }
 
-/** Revokes a token. No row if the source has no such token; `is_first` if it was not revoked before. */
+/** Revokes a token. Returns no row if the source has no such token; `is_first` if it had not been revoked before. */
 export function updateRevoked(sourceId: string, tokenId: string) {
   return sql<Pick<TokenRow, 'public_prefix'> & { is_first: boolean }>`
     with held as materialized (

@@ -93,7 +93,7 @@ export async function listProvisioningTokens(
   return rows.map(provisioningTokenOf);
 }
 
-/** Revokes a token; revoking it again changes nothing. @throws Refusal `credential_not_found` */
+/** Revokes a token. Revoking it again changes nothing. @throws Refusal `credential_not_found` */
 export async function revokeProvisioningToken(
   context: Context,
   tenantId: string,
@@ -116,7 +116,7 @@ export async function revokeProvisioningToken(
   });
 }
 
-/** The Idempotency-Key, or null. A blank key is refused, because its sender relies on it. @throws InvalidRequest */
+/** The Idempotency-Key, or null. A blank key is refused, because its sender would rely on it. @throws InvalidRequest */
 function idempotencyKeyOf({ headers }: Context): string | null {
   const header = headers['idempotency-key'];
   if (typeof header !== 'string') return null;

@@ -23,7 +23,7 @@ const lastAudit = async (tenantId: string) => {
   return [row?.action, row?.actor_ref, row?.resource_type, row?.resource_id, row?.reason];
 };
 
-/** A directory that is read. */
+/** An LDAP directory, which Baton only reads. */
 async function makeDirectory() {
   const tenantId = await makeTenant(identity);
   await makeProvider(identity, tenantId, 'ldap', 'read_only');

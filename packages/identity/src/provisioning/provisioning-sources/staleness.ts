@@ -11,13 +11,13 @@ import { provisioningSourceStale } from './provisioning-sources.events.ts';
 import { findSilentSourceAfter, updateStaleSources } from './provisioning-sources.sql.ts';
 
 const intervalMs = 60_000;
-/** How many of the sources that could not be recorded the log lists at most. */
+/** The maximum number of unrecorded sources that the log lists. */
 const namedMax = 10;
 
 /**
  * Searches every minute for sources that have become stale (see docs/reference/scim.md#sources). Any number of
- * processes may do so: each episode is recorded once.
- * @returns a function that stops it, after the run in progress
+ * processes may do so: each stale period is recorded once.
+ * @returns a function that stops the search, after the run in progress
  */
 export function startStalenessSweep(
   pool: Pool,
@@ -66,7 +66,10 @@ async function recordInTransaction(
   });
 }
 
-/** The database rejected one of them: each is tried once, and only the rejected ones remain unrecorded. */
+/**
+ * If the database rejects one of the sources, each is tried on its own, so that only the rejected ones remain
+ * unrecorded.
+ */
 async function recordOneByOne(pool: Pool, auditKey: AuditKey | undefined): Promise<void> {
   const refused: string[] = [];
   let cause: unknown;
@@ -87,7 +90,7 @@ async function recordOneByOne(pool: Pool, auditKey: AuditKey | undefined): Promi
 }
 
 /**
- * Records the sources that have become stale, once per episode.
+ * Records the sources that have become stale, once per stale period.
  * @param tenantId null for all tenants
  * @param sourceId null for all sources
  */

@@ -8,18 +8,20 @@ import { enterpriseUrn, groupUrn, userUrn } from './protocol/schemas.ts';
 import type { Resource } from './testing/filters.ts';
 
 /**
- * Requests in the order and format in which commercial directories send them, according to their public documentation.
- * Their requests must work even if they deviate from RFC 7644.
+ * Sends requests in the order and format in which commercial directories send them, according to their public
+ * documentation. Baton must accept these requests even if they deviate from RFC 7644.
  */
 
 interface Step {
   readonly what: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** `{user}`, `{other}` and `{group}` are the ids of objects created before. */
+  /**
+   * `{user}`, `{other}` and `{group}` are the ids of objects that were created before.
+   */
   readonly path: string;
   readonly body?: unknown;
   readonly status: number;
-  /** The id of the created object, under this name. */
+  /** The name under which the id of the created object is stored. */
   readonly makes?: string;
   /** The expected values in the response, by path: `emails.0.value`. */
   readonly shows?: Resource;
@@ -467,7 +469,7 @@ for (const [directory, steps] of Object.entries({ 'Entra ID': entra, Okta: okta 
       });
   });
 
-/** Schema names contain dots themselves. */
+/** Splits a path at its first dot, but not inside a schema name, which contains dots of its own. */
 function partOf(body: Resource, path: string): unknown {
   const [first, rest] = path.startsWith(enterpriseUrn)
     ? [enterpriseUrn, path.slice(enterpriseUrn.length + 1)]

@@ -16,7 +16,7 @@ import { makeProvisioning } from '../../testing/provisioning.ts';
 import { patchUrn, scimClient } from '../../testing/scim-client.ts';
 import type { ErrorCode } from '../errors.ts';
 
-/** The order of checks of a SCIM request: docs/reference/scim.md#access and docs/reference/scim.md#users. */
+/** Tests the order of checks of a SCIM request: docs/reference/scim.md#access and docs/reference/scim.md#users. */
 
 let identity: TestIdentity;
 before(async () => {
@@ -220,7 +220,7 @@ const ordersOf = (noun: Noun): CheckOrder<ScimAttempt>[] => [
       fault('scim_uniqueness', takenName(noun)),
       ...upstream(noun),
     ],
-    // Operations are checked one after the other.
+    // These codes have no fixed order, because operations are checked one after another.
     besides: [
       ...outside,
       'scim_invalid_value',

@@ -13,7 +13,8 @@ import {
 import { selectionQuery } from './protocol/selection.ts';
 
 /**
- * The declarations that the endpoints of users and of groups share; each adds its path, its texts, events and handler.
+ * The declarations that the endpoints of users and of groups share; each kind adds its path, descriptions, events and
+ * handler.
  */
 
 export const listResources = {

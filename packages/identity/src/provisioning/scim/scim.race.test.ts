@@ -12,10 +12,10 @@ import { makeProvisioning, makeSource, type Provisioning } from '../../testing/p
 import { journalTypes } from '../../testing/records.ts';
 import { type ScimClient, scimClient } from '../../testing/scim-client.ts';
 
-/** A round takes up to 320 ms. */
+/** Few rounds, because each takes up to 320 ms. */
 const rounds = byDepth(5, 30);
 
-/** On a slow machine, a disable closes the connections of writes that have blocked it for 600 ms. */
+/** Also allowed: on a slow machine, a disable closes the connections of writes that have blocked it for 600 ms. */
 const cutOff = 503;
 
 let processes: [TestIdentity, TestIdentity];
@@ -59,7 +59,7 @@ interface Census {
   counted_active: number;
 }
 
-/** Counts the rows of a tenant whose people all come from its source. */
+/** Counts the rows of a tenant all of whose people come from its source. */
 async function census({ tenantId, sourceId }: { tenantId: string; sourceId: string }): Promise<Census> {
   return (await processes[0].pool.row<Census>(sql`
     select (select count(*) from memberships m join principals p on p.id = m.principal_id
@@ -115,7 +115,7 @@ test('writes of a user and concurrent sign-ins of its person neither deadlock no
     const { clients: own, realm, token, employee } = await makeDirectoryOfRealm();
     const user = { userName: 'ada', externalId: employee };
     const { id } = await made(own[0].post('/Users', user));
-    // The subject is known from now on: a different external id still refers to the same person.
+    // From now on, identity knows the person's subject, so a different external id still refers to the same person.
     await made(signInBy(processes[0], realm, token));
     const set = (value: object, n: number) =>
       (own[n % 2] as ScimClient).patch(`/Users/${id}`, [{ op: 'replace', value }]);
@@ -226,7 +226,8 @@ test('a person is disabled while tokens are issued and exchanged: afterwards no 
       );
     const issued = answers.flatMap(({ status, body }) => (status === 201 ? [String(body.token)] : []));
     for (const each of [token, ...issued]) assert.equal((await exchange(0, each)).status, 401);
-    // A token whose row an exchange had locked is refused by its generation, and a job revokes it afterwards.
+    // If an exchange had locked a token's row, the token is refused because of its generation, and a job revokes it
+    // afterwards.
     const row = await processes[0].pool.row<{ live: number }>(sql`
       select count(*) as live from platform_access_tokens t join principals p on p.id = t.principal_id
       where p.id = ${principalId} and t.revoked_at is null and t.generation = p.token_generation`);
@@ -267,7 +268,7 @@ test('a person is disabled by an administrator while the directory writes them: 
       ),
     ]);
     assert.deepEqual(statusesOf(again), Array(4).fill(200));
-    // If the directory had just deactivated the person, the administrator was refused.
+    // The administrator's request was refused if the directory had just deactivated the person, so it is repeated.
     await act('enable');
     assert.equal((await clients[1].get(`/Users/${id}`)).body.active, true);
     assert.equal((await identity.get(path)).body.status, 'active');

@@ -3,12 +3,13 @@ import { SettingError } from '@baton/kernel/process/config';
 import type { Settings } from '../settings.ts';
 
 /**
- * The authentication at the directory of one source: as a client of its realm, or with a token that is renewed
+ * How Baton authenticates at the directory of one source: as a client of its realm, or with a token that is renewed
  * elsewhere.
  */
 export type UpstreamCredentials = {
   /**
-   * The only address that they are sent to. The API can change the address of the source, but not the operator's file.
+   * The only address that these credentials are sent to. The API can change the address of the source, but not the
+   * operator's file.
    */
   readonly baseUrl: string;
 } & ({ readonly clientId: string; readonly clientSecret: string } | { readonly token: string });

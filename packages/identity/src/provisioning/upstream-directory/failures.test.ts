@@ -15,7 +15,9 @@ import {
   type UpstreamFixture,
 } from './testing/upstream-fixture.ts';
 
-/** docs/reference/scim.md#upstream-directory: a failure refuses the whole write with 502, and nothing is stored. */
+/**
+ * Tests docs/reference/scim.md#upstream-directory: a failure refuses the whole write with 502, and nothing is stored.
+ */
 
 let fixture: UpstreamFixture;
 before(async () => {
@@ -167,7 +169,7 @@ describe('a write that the directory does not take is 502 and leaves nothing', (
   });
 });
 
-// Run in parallel, because three of them wait for 5 s. Each has its own service and directory.
+// These tests run in parallel, because three of them wait for 5 s. Each has its own service and directory.
 describe('a write that the directory does not take is 502 and leaves nothing', { concurrency: true }, () => {
   test('one that takes longer than 5 seconds, or whose directory is down', async (t) => {
     const tooLate = async () => {
@@ -222,7 +224,7 @@ describe('credentials', () => {
     keycloak.requests.splice(0);
     await made(create());
     assert.deepEqual(keycloak.requests, ['POST scim', 'POST token', 'POST scim']);
-    // A token that expires within 30 seconds is used once.
+    // A token that expires within 30 seconds is used only once.
     keycloak.revokeTokens();
     keycloak.expiresIn = 30;
     await made(create());
@@ -230,7 +232,7 @@ describe('credentials', () => {
     await made(create());
     assert.deepEqual(keycloak.requests, ['POST token', 'POST scim']);
     keycloak.expiresIn = 60;
-    // A refusal of a fresh token is final.
+    // The request is not sent again if a fresh token is refused too.
     keycloak.overrides.scim = answering(401);
     keycloak.requests.splice(0);
     await expectRefused(source, create, 'scim.users.create', 'scim:status_401');
@@ -283,7 +285,7 @@ describe('credentials', () => {
     const theirs = 'https://login.example.com';
     const cases: [string, object, (id: string) => string | undefined][] = [
       ['no_credentials', {}, () => undefined],
-      // The right to change a source must not give access to its credentials.
+      // The right to change a source must not be a way to get its credentials.
       ['other_base_url', { upstreamBaseUrl: theirs }, line(keycloak.address)],
       ['other_base_url', { upstreamBaseUrl: `${keycloak.address}@x` }, line(keycloak.address)],
       ['no_realm', { upstreamRealm: '' }, line(keycloak.address)],

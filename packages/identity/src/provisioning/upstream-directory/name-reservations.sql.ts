@@ -15,7 +15,7 @@ export type ReservationRow = Pick<RowOf<Tables['upstream_accounts']>, 'upstream_
   first_tried_ms: number;
 };
 
-/** No row while another request has reserved the name. */
+/** Returns no row while another request has reserved the name. */
 export function insertReservation({ sourceId, tenantId, userName, holder }: Reservation, secondsMax: number) {
   return sql<ReservationRow>`
     insert into upstream_accounts as a (provisioning_source_id, tenant_id, name_hash, held_by, held_until)
@@ -37,7 +37,7 @@ export function updateReservedAccount({ sourceId, userName, holder }: Reservatio
 }
 
 /**
- * Ends the reservation of a creation that is finished or certainly created no account. Changes nothing when the
+ * Ends the reservation of a creation that is finished or has definitely created no account. Changes nothing when the
  * reservation has ended.
  */
 export function deleteReservation({ sourceId, userName, holder }: Reservation) {
@@ -47,7 +47,7 @@ export function deleteReservation({ sourceId, userName, holder }: Reservation) {
       and name_hash = encode(sha256(convert_to(lower(${userName}), 'UTF8')), 'hex')`;
 }
 
-/** Releases the name for other requests, and stores the known account. */
+/** Releases the name for other requests, and stores the account that it leaves, if any. */
 export function endReservation({ sourceId, userName, holder }: Reservation, upstreamId: string | null) {
   return sql`
     update upstream_accounts set upstream_id = ${upstreamId}, held_until = now(), held_by = null
@@ -55,7 +55,7 @@ export function endReservation({ sourceId, userName, holder }: Reservation, upst
       and name_hash = encode(sha256(convert_to(lower(${userName}), 'UTF8')), 'hex')`;
 }
 
-/** The account of a deleted user, for a user that is created later under the name. */
+/** Stores the account of a deleted user, for a user that is created later with that name. */
 export function insertLeftAccount({ sourceId, tenantId, userName }: Omit<Reservation, 'holder'>, id: string) {
   return sql`
     insert into upstream_accounts (provisioning_source_id, tenant_id, name_hash, upstream_id, held_until)

@@ -10,7 +10,10 @@ import {
   updateReservedAccount,
 } from './name-reservations.sql.ts';
 
-/** Longer than any request can take: two protocols of 5 seconds, waits for connections and a queue, and statements. */
+/**
+ * Longer than any request can take with two protocols of 5 seconds each, waits for connections and in a queue, and
+ * statements.
+ */
 const reservedSecondsMax = 120;
 
 /** The right of one request to create the account of a user name. All processes respect it. */
@@ -40,7 +43,7 @@ export class NameReservation {
   /**
    * Ends the reservation after a failure.
    * @param leftId the account for the next request with this name
-   * @param isSettled whether certainly no account was created; otherwise the attempt is remembered
+   * @param isSettled whether it is certain that no account was created; if not, the attempt is remembered
    */
   async release(db: Db, leftId: string | undefined, isSettled: boolean): Promise<void> {
     const isNothingLeft = leftId === undefined && this.triedMs === undefined && isSettled;
@@ -61,7 +64,7 @@ export async function reserveName(
   return row === undefined ? undefined : new NameReservation(reservation, row);
 }
 
-/** Stores the account of a deleted user: a later user with the name gets the same account. */
+/** Stores the account of a deleted user, so that a later user with the name gets the same account. */
 export async function keepAccount(
   db: Db,
   name: { sourceId: string; tenantId: string; userName: string },

@@ -5,7 +5,7 @@ import type { OutboundRequest } from '@baton/kernel/outbound/outbound';
  * base address.
  */
 
-/** The attributes of a new user that are written. */
+/** The attributes of a new user that are sent to the directory. */
 export interface UpstreamUser {
   readonly userName: string;
   readonly externalId: string | null;

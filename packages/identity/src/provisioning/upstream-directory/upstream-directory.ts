@@ -12,7 +12,7 @@ import {
 import { errorOfStatus, UpstreamError, upstreamErrorOf } from './upstream-error.ts';
 import { UpstreamTokens } from './upstream-tokens.ts';
 
-/** The directory that a source writes to before it writes here. */
+/** The directory that a source writes to before it writes to identity. */
 export interface UpstreamSource {
   readonly sourceId: string;
   readonly mode: keyof typeof protocolsOf;
@@ -22,11 +22,10 @@ export interface UpstreamSource {
 
 /** An earlier attempt to create an account, whose outcome is unknown. */
 export interface EarlierAttempt {
-  /** The start of the first such attempt, in milliseconds since 1970; undefined if there was none. */
+  /** The start of the first attempt, in milliseconds since 1970; undefined if there was none. */
   readonly sinceMs: number | undefined;
   /**
-   * Whether no user of the source has this account. The account of a user is not new, regardless of the directory's
-   * response.
+   * Whether no user of the source has this account. If a user has it, it is not new, whatever the directory's response.
    */
   isFree(id: string): Promise<boolean>;
 }
@@ -43,20 +42,20 @@ const callsMax = 32;
 const retryAfterSeconds = 1;
 /** The maximum difference between the clocks of the directory and of the database. */
 const clockSkewMs = 60_000;
-/** Fits into a path and into a subject. Our placeholder subjects begin with `urn:`. */
+/** A string that fits into a path and into a subject. Our placeholder subjects begin with `urn:`. */
 const idForm = /^(?!urn:)[A-Za-z0-9][A-Za-z0-9._~:@+=-]{0,254}$/;
 
 /**
  * Writes users to the directories of provisioning sources (see docs/reference/scim.md#upstream-directory). Each
  * protocol has the 5 seconds of an outgoing request, including the token request. Callers hold no database connection
- * meanwhile.
+ * in the meantime.
  */
 export class UpstreamDirectory {
   readonly #outbound: OutboundClient;
   readonly #log: Logger;
   readonly #tokens: UpstreamTokens;
   #credentials: ReadonlyMap<string, UpstreamCredentials> = new Map();
-  /** Running calls, by source. */
+  /** The number of running calls, by source. */
   readonly #calls = new Map<string, number>();
 
   constructor(outbound: OutboundClient, log: Logger) {
@@ -73,8 +72,9 @@ export class UpstreamDirectory {
 
   /**
    * Creates an account. An existing account is used only if an earlier attempt of this service must have
-   * created it: the outcome of that attempt is unknown, the account is not older, and no user of the source has it.
-   * @returns the id of the account there
+   * created it: the outcome of that attempt is unknown, the account is not older than the attempt, and no user of the
+   * source has it.
+   * @returns the id of the account in the directory
    * @throws UpstreamError; Refusal `unavailable` when too many calls are in progress
    */
   create(source: UpstreamSource, user: UpstreamUser, earlier: EarlierAttempt): Promise<string> {
@@ -105,7 +105,8 @@ export class UpstreamDirectory {
     const { protocol, source } = call;
     try {
       const created = idOf(await this.#send(call, protocol.create(source.realm, user)));
-      // Another user's account: to disable it when this creation fails would disable that user.
+      // The account belongs to another user. If it were used and this creation then failed, disabling it would disable
+      // that user.
       if (!(await earlier.isFree(created))) throw new UpstreamError('foreign_account', true);
       return created;
     } catch (error) {
@@ -133,7 +134,7 @@ export class UpstreamDirectory {
     return isOwn && (await isFree(account.id)) ? account.id : undefined;
   }
 
-  /** Tries the protocols of the source one after the other, until one succeeds. */
+  /** Tries the protocols of the source one after another, until one succeeds. */
   async #tryProtocols<T>(source: UpstreamSource, attempt: (call: Call) => Promise<T>): Promise<T> {
     const { sourceId } = source;
     const credentials = this.#credentialsOf(source);

@@ -5,7 +5,7 @@ export class UpstreamError extends Error {
   override readonly name = 'UpstreamError';
   /** `status_500`, `too_late`, `token_status_401`, ... */
   readonly why: string;
-  /** Whether certainly nothing was written; if false, the outcome is unknown. */
+  /** Whether it is certain that nothing was written; if false, the outcome is unknown. */
   readonly isSettled: boolean;
   /** Whether the account no longer exists. */
   readonly isGone: boolean;
@@ -18,7 +18,7 @@ export class UpstreamError extends Error {
   }
 }
 
-/** Failures of requests that were never sent. */
+/** Failures of requests that were not sent. */
 const unsent: ReadonlySet<OutboundFailure> = new Set([
   'bad_address',
   'not_https',

@@ -10,19 +10,19 @@ interface Entry {
   readonly realm: string;
   token: string | undefined;
   goodUntilMs: number;
-  /** The running token request, which all callers share. */
+  /** The token request in progress, which all callers share. */
   request: Promise<string> | undefined;
 }
 
 const tokenForm = /^[\x21-\x7e]{1,16384}$/;
 const renewAheadSeconds = 30;
-/** The default if the response has no `expires_in`, which is optional in RFC 6749. */
+/** The lifetime if the response has no `expires_in`, which is optional in RFC 6749. */
 const lifetimeSeconds = 60;
 
 /** Access tokens of directories, obtained by client_credentials and cached until 30 seconds before they expire. */
 export class UpstreamTokens {
   readonly #outbound: OutboundClient;
-  /** Keyed by source id. */
+  /** The requests and tokens, by the id of their source. */
   readonly #entries = new Map<string, Entry>();
 
   constructor(outbound: OutboundClient) {
@@ -40,7 +40,7 @@ export class UpstreamTokens {
       return await untilAborted(entry.request, deadline, 'the token endpoint');
     } catch (error) {
       const { why, cause } = upstreamErrorOf(error);
-      // Without a token, no request was sent to the directory itself.
+      // Nothing was written: without a token, no request was sent to the directory.
       throw new UpstreamError(`token_${why}`, true, cause);
     }
   }
@@ -76,7 +76,8 @@ export class UpstreamTokens {
         },
         body: 'grant_type=client_credentials',
       },
-      // Doesn't use the caller's deadline: other callers that share the request may have more time left.
+      // Has its own deadline rather than the caller's, because other callers that share the request may have more time
+      // left.
       AbortSignal.timeout(this.#outbound.timeoutMs),
     );
     if (status !== 200) throw errorOfStatus(status);

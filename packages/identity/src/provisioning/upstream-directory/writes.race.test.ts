@@ -18,7 +18,7 @@ import {
   type UpstreamFixture,
 } from './testing/upstream-fixture.ts';
 
-/** Tests the state of two systems without a common transaction after failures and races. */
+/** Tests the state of two systems without a common transaction, after failures and races. */
 
 let fixture: UpstreamFixture;
 before(async () => {
@@ -37,7 +37,7 @@ const late =
     await sleep(ms);
     send(res, outcome);
   };
-/** Executes the request, and the response is lost. */
+/** Executes the request, but the response is lost. */
 const lost: Override = (res, act) => {
   act();
   res.destroy();
@@ -158,7 +158,7 @@ describe('a creation whose answer is lost', () => {
       keycloak.accounts.push(theirs);
       const post = (more = {}) => one.client.post('/Users', { ...user, ...more });
       assert.equal((await post()).status, 502);
-      // The same holds after a failure of the directory, which resembles a creation whose response was lost.
+      // The same holds if the directory fails, because that is like a creation whose response was lost.
       keycloak.overrides = { scim: (res) => res.destroy(), admin: (res) => res.destroy() };
       assert.equal((await post()).status, 502);
       keycloak.overrides = {};
@@ -173,7 +173,7 @@ describe('a creation whose answer is lost', () => {
     const one = await source('scim');
     const user = newUser();
     const { id } = await made(one.client.post('/Users', user));
-    // Renamed here, without a request to the directory.
+    // A rename sends no request to the directory, so the account keeps the old name there.
     await made(one.client.put(`/Users/${id}`, { ...user, userName: randomUUID() }));
     const namesake = newUser({ userName: user.userName, active: false });
     keycloak.overrides.scim = (res) => res.destroy();
@@ -190,7 +190,7 @@ describe('a creation whose answer is lost', () => {
     keycloak.overrides.scim = lost;
     await one.client.post('/Users', user);
     keycloak.overrides = {};
-    // Simulates a crash in between: the name remains reserved for a second.
+    // Simulates a crash in between, after which the name remains reserved for a second.
     await identity.pool.run(sql`
       update upstream_accounts set held_by = gen_random_uuid(), held_until = now() + interval '1 second'
       where provisioning_source_id = ${one.sourceId}`);
@@ -296,7 +296,7 @@ describe('changes of one user at the same time', () => {
     await held.reached();
     await made(client.patch(path, [{ op: 'replace', path: 'displayName', value: 'Grace' }]));
     const takenBack = barrier();
-    // The outcome is as late as the response.
+    // The directory applies the change only when it sends the response.
     keycloak.overrides.scim = async (res, act) => {
       await takenBack.pass();
       send(res, act());
@@ -333,7 +333,8 @@ describe('changes of one user at the same time', () => {
     const change = client.patch(path, setActive(false));
     await announced.reached();
     keycloak.overrides = {};
-    // The directory now has the state that the change will store; undoing the refused one makes it active again.
+    // The directory now has the state that the change will store. Undoing the refused change first makes the account
+    // active again.
     takenBack.open();
     assert.equal((await refused).status, 412);
     assert.equal(accountsOf(user.userName)[0]?.active, true);
@@ -372,7 +373,7 @@ describe('a slow directory', () => {
       await held.reached();
       for (let request = 0; request < 3; request += 1) {
         assert.equal((await one.client.get(`/Users/${id}`)).status, 200);
-        // While the directory is called, the row of the user is not locked either.
+        // The user's row is not locked either while the directory is being called.
         const title = [{ op: 'replace', path: 'title', value: `Admiral ${request}` }];
         await made(one.client.patch(`/Users/${id}`, title));
         await made(slow.identity.get(`/tenants/${one.tenantId}/provisioning-sources`));

@@ -16,7 +16,7 @@ import {
 } from './testing/upstream-fixture.ts';
 
 /**
- * docs/reference/scim.md#users and docs/reference/scim.md#upstream-directory: the requests that are sent to a
+ * Tests docs/reference/scim.md#users and docs/reference/scim.md#upstream-directory: the requests that are sent to a
  * directory.
  */
 

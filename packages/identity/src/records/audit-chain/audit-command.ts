@@ -41,7 +41,7 @@ const options = {
 const tenantForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const anchorForm = /^(\d{1,15}):([0-9a-f]{64})$/;
 
-/** The command line is wrong. */
+/** The command line is invalid. */
 class UsageError extends Error {}
 
 interface Output {
@@ -73,7 +73,7 @@ export async function runAuditCommand(
     const keys = new Map((await Promise.all(keyFiles.map(readAuditKey))).map((key) => [key.id, key]));
     const saved = wanted.headsFile === undefined ? {} : await readHeads(wanted.headsFile);
     const log = createLog({ name: 'identity', level: 'error', sync: true });
-    // No request waits for this, and a long log may have to be read from disk.
+    // A long timeout, because no request waits for this, and a long log may have to be read from disk.
     const patient = {
       ...settings,
       IAM_CREATE_SCHEMA_ON_STARTUP: false,
@@ -171,7 +171,7 @@ async function verify(
   return isWhole;
 }
 
-/** Whether the last link that identity created still exists; true if identity has stored none. */
+/** Whether the last link that identity created still exists; true if identity has recorded none. */
 async function isHeadThere(pool: Pool, file: string): Promise<boolean> {
   const head = await readHead(file);
   return head === undefined || (await pool.row(findSealEnding(head.lastSequence)))?.hmac === head.hmac;

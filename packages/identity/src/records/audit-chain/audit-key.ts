@@ -1,7 +1,7 @@
 import { createHash, createHmac, createSecretKey, type KeyObject } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 
-/** Seals the audit log. It is not in the database, so an owner of the database can't forge a seal. */
+/** Seals the audit log. The key is not in the database, so an owner of the database can't forge a seal. */
 export interface AuditKey {
   /** The start of the key's SHA-256, which identifies the key in a seal. */
   readonly id: string;
@@ -36,7 +36,7 @@ export async function readAuditKey(file: string): Promise<AuditKey> {
   };
 }
 
-/** Each exchange calculates an HMAC: 2.7 µs with a prepared key, 13 µs without. */
+/** Keys are prepared, because each exchange calculates an HMAC: it takes 2.7 µs with a prepared key, 13 µs without. */
 const preparedKeys = new WeakMap<AuditKey, KeyObject>();
 
 /** HMAC-SHA-256, in hexadecimal, of a list as JSON: no two lists have the same JSON. */

@@ -45,12 +45,12 @@ async function recordsOf(tenantId: string): Promise<number> {
 
 describe('retention', () => {
   test('removes the records of whole links that are old enough; the chain stays, with their number', async () => {
-    // The lowest id that a tenant can have, and any other.
+    // The first tenant has the lowest possible id, the second any other.
     const [tenantId, younger] = ['00000000-0000-0000-0000-000000000000', randomUUID()];
     await addRecords(identity.pool, keys.key, tenantId, 5000, 40);
     await addRecords(identity.pool, keys.key, younger, 10, 29);
     await seal();
-    // The next link contains one old record and one recent record.
+    // The next link contains one old and one recent record.
     await addRecords(identity.pool, keys.key, tenantId, 1, 40);
     await addRecords(identity.pool, keys.key, tenantId, 1, 1);
     await seal();
@@ -74,7 +74,7 @@ describe('retention', () => {
     ['unsealed', false],
   ] as const)
     test(`a tenant whose ${kind} records the store refuses to remove is named in the log, and keeps no other from it`, async (t) => {
-      // Tenants are in the order of their ids: the bad one is the first.
+      // The bad tenant comes first, because tenants are processed in the order of their ids.
       const [bad, good] = ['00000000-0000-0000-0000-000000000000', randomUUID()];
       for (const tenantId of [bad, good]) await addRecords(identity.pool, keys.key, tenantId, 3, 40);
       if (isSealed) await seal();
@@ -116,7 +116,7 @@ describe('retention', () => {
     assert.match(gone.out, /link 3, .*: 256 of its 256 records are removed/);
     assert.doesNotMatch(gone.out, /link [12],/);
 
-    // A mark that is advanced without the key.
+    // The mark is advanced without the key.
     await tamper(identity.pool, sql`update audit_removals set position = 5 where tenant_id = ${tenantId}`);
     assert.match((await verify()).out, /link 1, .*: 256 of its 256 records are removed/);
   });

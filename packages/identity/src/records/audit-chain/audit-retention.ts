@@ -16,7 +16,7 @@ import { auditedTenants } from './audited-tenants.ts';
 import { chainStart, isGenuineRemoval, linkHmac, recordsProblem, removalHmac } from './chain.ts';
 import { findContents, findLastRemoval, findSeal, findSealsAfter } from './seals.sql.ts';
 
-/** Removed in one transaction: 16 links have up to 4,096 records. */
+/** The number of links whose records are removed in one transaction: 16 links seal up to 4,096 records. */
 const linksPerBatchMax = 16;
 const recordsPerBatchMax = 4096;
 const firstMs = 5000;
@@ -49,7 +49,10 @@ export async function removeOldAudits(removing: Removing): Promise<number> {
   return eachTenant(removing, (tenantId) => removeFromChain({ ...removing, key }, tenantId, keptSince));
 }
 
-/** Per tenant: a tenant whose records can't be removed must not prevent removal for the others. */
+/**
+ * Runs separately for each tenant, so that a tenant whose records can't be removed doesn't prevent the removal for
+ * others.
+ */
 async function eachTenant(
   { pool, log, stopping }: Removing,
   remove: (tenantId: string) => Promise<number>,
@@ -67,7 +70,7 @@ async function eachTenant(
   return removed;
 }
 
-/** Removes records of all tenants in one statement, as long as the database refuses none of them. */
+/** Removes records of all tenants in one statement, provided that the database refuses none of them. */
 async function removeUnsealed(removing: Removing, keptSince: string): Promise<number> {
   try {
     return await removeByAge(removing, keptSince, null);
@@ -107,7 +110,7 @@ async function removeFromChain(
   }
 }
 
-/** Removes the records of the next links of a chain that are old enough. */
+/** Removes the records of a chain's next links that are old enough. */
 async function removeLinks(
   tx: Db,
   { key, log }: Removing & { key: AuditKey },
@@ -141,7 +144,7 @@ async function removeLinks(
   const contents = await tx.rows(findContents(ranges));
   const broken = old.find((link, index) => {
     const content = contents[index];
-    // If an earlier key made a link, only its records can be checked.
+    // If a link was made with an earlier key, the link itself can't be checked, only its records.
     const isForged = link.key_id === key.id && linkHmac(key, link) !== link.hmac;
     return isForged || content === undefined || recordsProblem(link, content) !== undefined;
   });
@@ -160,7 +163,7 @@ async function removeLinks(
 }
 
 /**
- * Removes old records once an hour, if it is configured.
+ * Removes old records once an hour, if retention is configured.
  * @returns a function that stops it, after the current batch
  */
 export function startRetention(removing: Removing): () => Promise<void> {

@@ -1,12 +1,10 @@
 import { type AuditKey, digestOf, hmacOf } from './audit-key.ts';
 import type { ContentRow, HeadRow, RemovalRow, RunRow, SealRow } from './seal.ts';
 
-/** The end of a chain, to which the next link is attached; position 0 and no HMAC before the first link. */
+/** The end of a chain, to which the next link is attached. Before the first link, it has position 0 and no HMAC. */
 export type Head = Readonly<Pick<HeadRow, 'position' | 'hmac'>>;
 
-/**
- * The maximum number of records in one link. The check of a link reads no more, regardless of the number in the link.
- */
+/** The maximum number of records in one link. A check reads no more than this, even if the link claims to have more. */
 export const recordsPerLinkMax = 256;
 
 export const chainStart: Head = { position: 0, hmac: '' };
@@ -28,7 +26,7 @@ export function makeLink(key: AuditKey, previous: Head, run: RunRow, content: Co
   return { ...link, hmac: linkHmac(key, link) };
 }
 
-/** The HMAC over every field of a link. */
+/** Computes the HMAC over every field of a link. */
 export function linkHmac(key: AuditKey, link: Omit<SealRow, 'hmac'>): string {
   return hmacOf(key, [
     'baton audit link 1',

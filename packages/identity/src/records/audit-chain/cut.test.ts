@@ -7,7 +7,7 @@ import { makeTenant } from '../../testing/objects.ts';
 import { until } from '../../testing/waiting.ts';
 import { auditCommand, makeKey, tamper } from './testing/records.ts';
 
-/** Removed seals are detected, because the head of the chains is stored in a file next to the key. */
+/** The removal of seals is detected, because the head of the chains is stored in a file next to the key. */
 
 async function start(t: TestContext) {
   const { file } = await makeKey();
@@ -26,7 +26,7 @@ async function start(t: TestContext) {
 
   const untilSealed = () => until(async () => (await unsealed()) === 0, 'the records are sealed');
 
-  /** Waits until the head's file contains the last link. */
+  /** Waits until the head file contains the last link. */
   async function untilKept(): Promise<void> {
     await untilSealed();
     const last = await identity.pool.row<{ last: number }>(
@@ -46,7 +46,7 @@ async function start(t: TestContext) {
 const refused = (process: TestIdentity) =>
   until(async () => process.logged.join('').includes('nothing more is sealed'), 'sealing is refused');
 
-// Run in parallel, because each waits for the sealer, which runs once a second.
+// These tests run in parallel, because each waits for the sealer, which runs once a second.
 describe('without its seals the audit log', { concurrency: true }, () => {
   test('with a changed record is not sealed again, and is found broken', async (t) => {
     const { identity, verify, unsealed, untilKept, dropSeals } = await start(t);

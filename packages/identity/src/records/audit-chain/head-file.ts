@@ -4,20 +4,20 @@ import type { Settings } from '../settings.ts';
 import { AuditKeyError } from './audit-key.ts';
 import type { SealRow } from './seal.ts';
 
-/** The last link of all chains, stored outside of the database. */
+/** The last link of all chains, stored outside the database. */
 export interface KeptHead {
   readonly lastSequence: number;
   readonly hmac: string;
 }
 
-/** The path from the settings, by default next to the key. */
+/** The path in the settings; by default, a path next to the key. */
 export function headFileOf(settings: Settings): string | undefined {
   const { IAM_AUDIT_HEAD_FILE: file, IAM_AUDIT_KEY_FILE: keyFile } = settings;
   return file ?? (keyFile === undefined ? undefined : `${keyFile}.head`);
 }
 
 /**
- * The head in a file; undefined when there is no file.
+ * The head stored in a file; undefined if there is no file.
  * @throws AuditKeyError for a file that can't be read or wasn't written by identity
  */
 export async function readHead(file: string): Promise<KeptHead | undefined> {
@@ -32,7 +32,7 @@ export async function readHead(file: string): Promise<KeptHead | undefined> {
     const { lastSequence, hmac } = JSON.parse(text);
     if (Number.isSafeInteger(lastSequence) && typeof hmac === 'string') return { lastSequence, hmac };
   } catch {
-    // Not JSON: see below.
+    // The file isn't JSON, so the error below is thrown.
   }
   throw new AuditKeyError(
     `The head of the audit log (${file}) was not written by identity: restore it, or check the audit log and remove the file.`,

@@ -32,7 +32,7 @@ test('a link that the store refuses is tried once a second at most, is logged, a
   await makePrincipal(identity, good);
   await makePrincipal(identity, bad);
   await until(() => failures().length >= before + attempts, 'it was tried again and again');
-  // A transaction may have started just as the clock was read.
+  // A transaction may have started just as the clock was read, so one interval is subtracted.
   assert.ok(performance.now() - beganAt >= 1000 * (attempts - 1), 'not faster than once a second');
 
   await identity.pool.run(sql`alter table audit_seals drop constraint poison`);

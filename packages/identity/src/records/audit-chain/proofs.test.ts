@@ -34,7 +34,7 @@ async function untilSealed(tenantId: string): Promise<void> {
 
 const columns = 'tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id';
 
-// Run in parallel, because each waits twice for the sealer, which runs once a second.
+// These tests run in parallel, because each waits twice for the sealer, which runs once a second.
 describe('a record that no process with the key wrote', { concurrency: true }, () => {
   for (const [what, statement, problem] of [
     [

@@ -4,17 +4,18 @@ import type { ContentRow } from './seal.ts';
 
 /**
  * How far the clocks of the database and the processes may differ, and by how much a record may be older than one
- * before it. A transaction takes seconds; the rest allows for clock differences.
+ * before it. A transaction takes seconds; the rest allows for differences between clocks.
  */
 const clockMinutesMax = 5;
 const clockMsMax = clockMinutesMax * 60_000;
 /**
- * Two copies of a record are at most twice that apart, or one of them is out of order. Older ids are discarded.
+ * How long the ids of records are kept, to detect copies: two copies of a record are at most twice `clockMsMax` apart,
+ * unless one of them is out of order, which is a fault in itself.
  */
 const idsKeptMs = 3 * clockMsMax;
 const minuteMs = 60_000;
 
-/** A line of a content: see `findContents`. */
+/** A line of the content of a range: see `findContents`. */
 type Line = [
   sequence: number,
   id: string,
@@ -34,10 +35,12 @@ export class RecordCheck {
   readonly #keys: readonly AuditKey[];
   readonly #unprovenThrough: number;
   #newestMs = Number.NEGATIVE_INFINITY;
-  /** Groups them by the minute in which they were written. */
+  /** The ids of records, grouped by the minute in which they were written. */
   readonly #ids = new Map<number, Set<string>>();
 
-  /** @param unprovenThrough up to this number records may be without an HMAC */
+  /**
+   * @param unprovenThrough records up to this number may lack an HMAC
+   */
   constructor(keys: readonly AuditKey[], unprovenThrough: number) {
     this.#keys = keys;
     this.#unprovenThrough = unprovenThrough;
@@ -77,7 +80,7 @@ export class RecordCheck {
     const [, id, tenant_id, action, actor_ref, resource_type, resource_id, outcome, reason, request_id] =
       line;
     const record = { id, tenant_id, actor_ref, resource_type, resource_id, outcome, reason, request_id };
-    // The database may contain any string; only a string that a process wrote has the HMAC.
+    // Any string may be in the database here, but only one that a process wrote has a valid HMAC.
     const authenticated = { ...record, action: action as Parameters<typeof recordMac>[1]['action'] };
     return this.#keys.some((key) => recordMac(key, authenticated, writtenMs) === mac);
   }

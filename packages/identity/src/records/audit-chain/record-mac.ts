@@ -24,7 +24,10 @@ export function encodeRecords(drafts: readonly AuditDraft[], key: AuditKey | und
   );
 }
 
-/** The HMAC over a record; its number and the database's time are protected by its link. */
+/**
+ * The HMAC over a record. The record's number and the database's time are not included; the record's link protects
+ * them.
+ */
 export function recordMac(key: AuditKey, record: Authenticated, writtenMs: number): string {
   return hmacOf(key, [
     'baton audit record 1',

@@ -47,9 +47,9 @@ export type StartRow = Pick<RowOf<Tables['audit_starts'], { hmac: string }>, 'th
 export interface BehindRow {
   /** Not sealed yet. */
   unsealed: number;
-  /** The subset of these that should be covered. */
+  /** The subset of these records that should be covered. */
   overdue: number;
-  /** Not sealed although later records of other tenants are, which the sealer never does. */
+  /** Records that are not sealed although later records of other tenants are; the sealer never leaves such records. */
   skipped: number;
   first_sequence: number | null;
   last_sequence: number | null;

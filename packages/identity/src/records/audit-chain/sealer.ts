@@ -21,7 +21,10 @@ import {
   lockSealing,
 } from './seals.sql.ts';
 
-/** Read and sealed in one transaction: a few milliseconds, and some megabytes at most. */
+/**
+ * The number of records that are read and sealed in one transaction, which takes a few milliseconds and at most some
+ * megabytes.
+ */
 const recordsPerBatchMax = 4096;
 const intervalMs = 1000;
 const headLogIntervalMs = 3_600_000;
@@ -36,7 +39,7 @@ export class Sealer {
   readonly #key: AuditKey;
   readonly #heads: HeadKeeper;
   readonly #log: Logger;
-  /** The settled number when nothing was last left to seal; initially below all numbers. */
+  /** The settled number at the last time when nothing was left to seal; initially less than any number. */
   #done = -1;
   #refusalLoggedAt = Number.NEGATIVE_INFINITY;
   #loggedThrough = 0;
@@ -49,9 +52,9 @@ export class Sealer {
   }
 
   /**
-   * Seals all settled records, in batches. Does nothing while another process holds the lock. It ends with the first
-   * batch that isn't full: under load, new records always arrive, and 60 small batches per second slowed exchanges down
-   * by 5 %.
+   * Seals all settled records, in batches. Does nothing while another process holds the lock. Ends after the first
+   * batch that isn't full: under load new records always arrive, and sealing 60 small batches per second slowed
+   * exchanges down by 5 %.
    */
   async seal(stopping?: AbortSignal): Promise<void> {
     while (stopping?.aborted !== true) {
@@ -68,8 +71,9 @@ export class Sealer {
   }
 
   /**
-   * Logs one hash over the ends of all chains. If the log is stored elsewhere, it shows whether a chain was cut later.
-   * @returns false when nothing was sealed since the last time
+   * Logs one hash over the ends of all chains. If the log is stored elsewhere, it shows whether a chain was truncated
+   * later.
+   * @returns false if nothing has been sealed since the last time
    */
   async logHead(): Promise<boolean> {
     const through = (await this.#pool.row(findSealedThrough()))?.last ?? 0;
@@ -119,7 +123,7 @@ export class Sealer {
       if (found?.hmac !== head.hmac)
         return 'the last link that identity made is missing: the audit log was truncated, or the database was restored';
     }
-    // A link made with an earlier key can't be checked here; the verification does, with that key.
+    // A link that was made with an earlier key can't be checked here; `verify` checks it with that key.
     const isForged = last?.key_id === this.#key.id && linkHmac(this.#key, last) !== last.hmac;
     return isForged ? 'the last link of the audit log is not ours' : undefined;
   }
@@ -134,7 +138,7 @@ export class Sealer {
     return undefined;
   }
 
-  /** Happens once per database: earlier records have no HMAC, and all later ones need one. */
+  /** Happens once per database: earlier records have no HMAC, and all later records need one. */
   async #start(tx: Db): Promise<void> {
     if ((await tx.rows(findStarts())).length > 0) return;
     const through = (await tx.row(findLastDrawn()))?.last ?? 0;
@@ -185,13 +189,13 @@ export function startSealing(pool: Pool, key: AuditKey, heads: HeadKeeper, log: 
     async work(stopping) {
       await sealer.seal(stopping);
       if (Date.now() - headLoggedAt < headLogIntervalMs) return;
-      // A first run that finds nothing does not delay the first anchor for an hour.
+      // The first run may find nothing to log; that must not delay the first anchor for an hour.
       if (await sealer.logHead()) headLoggedAt = Date.now();
     },
   });
   return async () => {
     await stop();
-    // The last records get their link before identity stops.
+    // The last records are sealed before identity stops.
     await sealer
       .seal()
       .catch((err: unknown) => log.warn({ err }, 'the last audit records could not be sealed'));

@@ -32,7 +32,7 @@ function writeRecord(db: Db, tenantId: string): Promise<void> {
 }
 
 /**
- * Some writers are quick, some are slow before they draw a number, between two numbers or afterwards, and some roll
+ * Some writers are quick, some are slow (before they draw a number, between two numbers or afterwards), and some roll
  * back.
  */
 async function write(writer: number, tenantIds: readonly string[]): Promise<void> {
@@ -52,7 +52,7 @@ async function write(writer: number, tenantIds: readonly string[]): Promise<void
   }
 }
 
-/** Waits until the naive reader has passed its number, then commits. */
+/** Waits until the naive reader has passed the record's number, then commits. */
 async function writeLate(tenantId: string, passed: () => number): Promise<void> {
   await identity.pool.transaction(async (tx) => {
     await writeRecord(tx, tenantId);
@@ -80,8 +80,8 @@ test('16 writers, some slow, some rolled back, while two processes seal: readers
     const { body } = await identity.get(`/audit?after=${after}&limit=7`);
     return body.items.map(({ sequence }: { sequence: number }) => sequence);
   };
-  // Serves whatever is visible: shows that the writers really commit out of sequence. With pages of 7
-  // it fell behind the writers on a busy machine and then missed nothing.
+  // Serves whatever is visible, which shows that the writers really commit out of sequence. Pages are large: with pages
+  // of 7, this reader once fell behind the writers on a busy machine and then missed nothing.
   let passed = 0;
   const naively = async (after: number) => {
     const rows = await identity.pool.rows<{ sequence: number }>(

@@ -48,7 +48,7 @@ export function findSealedThrough() {
   return sql<{ last: number }>`select coalesce(max(last_sequence), 0) as last from audit_seals`;
 }
 
-/** The next records without a seal, in order, each tenant's split into the ranges of single links. */
+/** The next unsealed records, in order; each tenant's records are split into ranges for single links. */
 export function findUnsealedRuns(after: number, through: number, recordsMax: number, recordsPerLink: number) {
   return sql<RunRow>`
     with batch as (
@@ -75,7 +75,7 @@ export function findHeads(tenantIds: readonly string[]) {
 
 /**
  * The content of each range, in the order of the ranges: everything that a seal protects. Tenant and number are
- * compared as a pair, so that PostgreSQL uses the tenant's index: by the primary key, a range of a small tenant would
+ * compared as a pair, so that PostgreSQL uses the tenant's index: with the primary key, a range of a small tenant would
  * read the records of all tenants. A scan by pairs doesn't stop at the end of the range, so the limit stops it.
  */
 export function findContents(ranges: readonly Range[]) {
@@ -145,7 +145,7 @@ export function findFirstTenant() {
     order by tenant_id limit 1`;
 }
 
-/** The tenant after it, by id. */
+/** The tenant after the given one, by id. */
 export function findTenantAfter(tenantId: string) {
   return sql<Pick<SealRow, 'tenant_id'>>`
     select tenant_id from (
@@ -162,7 +162,7 @@ export function findLastRemoval(tenantId: string) {
     from audit_removals where tenant_id = ${tenantId} order by position desc limit 1`;
 }
 
-/** A tenant's records after the last link of its chain, and those below 1, a number that is never assigned. */
+/** A tenant's records after the last link of its chain, and those with a number below 1, which is never assigned. */
 export function findRecordsBehind(tenantId: string, sequence: number, unsealedMinutesMax: number) {
   return sql<BehindRow>`
     select count(*) filter (where not is_skipped) as unsealed,

@@ -234,7 +234,7 @@ describe('baton identity audit verify', () => {
     assert.deepEqual(await problemsOf(chain), [
       `${second}: the link is changed: its seal is not that of the key`,
     ]);
-    // Signed with another key under the name of the real one.
+    // Signed with another key that has the name of the real one.
     const link = await identity.pool.row(findSeal(tenantId, 2));
     assert.ok(link !== undefined);
     const forged = linkHmac({ id: keys.key.id, secret: Buffer.from('another secret') }, link);
@@ -269,7 +269,7 @@ describe('baton identity audit verify', () => {
     const newest = `from audit_records where tenant_id = '${tenantId}' and sequence > ${sequences.at(-1)}`;
     await change(`create table kept_seal as select * ${fourth}`);
     await change(`create table kept_record as select * ${newest}`);
-    // The third link is created again without its last record, and the fourth is appended to it.
+    // The third link is recreated without its last record, and the fourth is appended to it.
     await change(`delete ${newest.replace('>', '>=')}`);
     await change(`delete ${fourth.replace('= 4', '>= 3')}`);
     await seal();
@@ -317,7 +317,7 @@ describe('baton identity audit verify', () => {
     assert.equal(anchored.code, 1);
     assert.match(anchored.out, /^anchor \d+: BROKEN/m);
 
-    // A process that did not see the end seals the records again, which may have changed.
+    // A process that hasn't seen the end of the chain seals the records again, although they may have been changed.
     await tamper(identity.pool, sql`delete from audit_records where sequence = ${chain.sequences.at(-1)}`);
     await seal();
     assert.deepEqual(await problemsOf(chain), []);

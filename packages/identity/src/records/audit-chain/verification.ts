@@ -22,7 +22,7 @@ import {
   setReadOnlySnapshot,
 } from './seals.sql.ts';
 
-/** Which part of the record. */
+/** The position of a fault: the affected records and their times. */
 type Place = Pick<SealRow, 'first_sequence' | 'last_sequence' | 'occurred_from' | 'occurred_to'>;
 
 /** A fault at one position in a chain. */
@@ -37,18 +37,18 @@ export interface ChainReport {
   readonly tenantId: string;
   readonly links: number;
   readonly records: number;
-  /** Removed by retention; their seals are checked. */
+  /** Records that retention removed; their seals are checked. */
   readonly removed: number;
-  /** After the last link. */
+  /** Records after the last link. */
   readonly unsealed: number;
-  /** The last link; undefined when there is none. */
+  /** The last link; undefined if there is none. */
   readonly head: SavedHead | undefined;
   readonly problems: readonly ChainProblem[];
-  /** The number of problems beyond those listed. */
+  /** The number of problems that are not listed. */
   readonly more: number;
 }
 
-/** The stored part of a chain's last link, for a later comparison. */
+/** The part of a chain's last link that is stored for a later comparison. */
 export type SavedHead = Head & Place;
 /** By tenant. */
 export type Heads = Readonly<Record<string, SavedHead>>;
@@ -57,12 +57,13 @@ export type Keys = ReadonlyMap<string, AuditKey>;
 /** The number of links that are read at a time, with their records. */
 const linksPerPage = 32;
 const problemsMax = 100;
-/** Records are sealed within seconds; identity may be restarted meanwhile. */
+/** Records are sealed within seconds, but allow for a restart of identity. */
 const unsealedMinutesMax = 15;
 
 /**
  * Verifies the chain of every tenant that has a chain or records, in the order of their ids, each in one snapshot.
- * @param keys by their ids; @param saved ends of chains that must still exist
+ * @param keys by their ids
+ * @param saved ends of chains that must still exist
  */
 export async function* verifyChains(
   pool: Pool,
@@ -82,8 +83,8 @@ export async function* verifyChains(
 }
 
 /**
- * Verifies a chain. One with values that can't be read, such as the time `infinity`, is broken; the others are still
- * checked.
+ * Verifies a chain. If it contains values that can't be read, such as the time `infinity`, it is broken, and the other
+ * chains are still checked.
  */
 async function verifyReadable(
   pool: Pool,
@@ -94,7 +95,7 @@ async function verifyReadable(
   try {
     return await verifyChain(pool, keys, tenantId, saved);
   } catch (error) {
-    // The data can't be converted by PostgreSQL (22…, and 0A000 for `infinity`) or by JavaScript.
+    // PostgreSQL (22…, and 0A000 for `infinity`) or JavaScript can't convert the data.
     const isOfData = error instanceof RangeError || /^(22|0A000)/.test(sqlState(error) ?? '');
     if (!isOfData) throw error;
     const walk = new ChainWalk(keys, 0, 0);
@@ -156,10 +157,10 @@ async function findUnproven(tx: Db, keys: Keys): Promise<number> {
   return Math.max(0, ...genuine.map(({ through }) => through));
 }
 
-/** Checks the records after the last link, a page at a time. */
+/** Checks the records after the last link, one page at a time. */
 async function checkUnsealed(tx: Db, tenantId: string, walk: ChainWalk): Promise<void> {
   for (let after = walk.last?.last_sequence ?? 0; ; ) {
-    // One row more than requested is read.
+    // The statement reads one row more than the number given here.
     const range = {
       tenant_id: tenantId,
       after,
@@ -183,7 +184,7 @@ class ChainWalk {
   #records = 0;
   #removed = 0;
   last: SealRow | undefined;
-  /** The link after a changed one can't be compared with it. */
+  /** False if the previous link was changed: the link after it can't be compared with it. */
   #isLastGenuine = true;
 
   readonly #recordCheck: RecordCheck;

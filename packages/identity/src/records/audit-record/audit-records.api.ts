@@ -20,7 +20,7 @@ export const listOfTenant = endpoint({
   method: 'GET',
   path: '/tenants/{tenantId}/audit',
   summary: 'Read the audit log of a tenant.',
-  description: 'Like `GET /audit` with `tenantId`, also for an administrator of the tenant.',
+  description: 'Like `GET /audit` with `tenantId`, but also for an administrator of the tenant.',
   params: tenantParam,
   query: tenantAuditQuery,
   returns: { 200: AuditPage },

@@ -4,8 +4,8 @@ import type { Tables } from '../../service/schema.ts';
 import type { AuditRow } from './audit-record.ts';
 
 /**
- * The number up to which no further record can appear, and the range of numbers of the records of a period. A
- * record has the time at which its transaction began and gets its number at the end; a minute is far longer than a
+ * The number up to which no further record can appear, and the range of record numbers that a period covers. A record
+ * has the time at which its transaction began and gets its number at the end; a minute is far longer than a
  * transaction.
  */
 export function findAuditBounds(from: string | undefined, to: string | undefined) {
@@ -36,7 +36,7 @@ export interface AuditSearch {
 
 const build = queryBuilder<Pick<Tables, 'audit_records'>>();
 
-/** The majority of records, which the indexes by action and by type leave out (0003). */
+/** These actions and types are those of most records, so the indexes by action and by type leave them out (0003). */
 const commonActions = ['platform_access_tokens.exchange', 'tokens.exchange'];
 const commonTypes = ['platform_access_token', 'service_account'];
 
@@ -54,15 +54,16 @@ const columns = [
   'occurred_at',
 ] as const satisfies readonly (keyof AuditRow)[];
 
-/** The text contains only the given filters, so that each search has its own plan and uses its index. */
+/** The statement's text contains only the given filters, so that each search has its own plan and uses its index. */
 export function findAudits({ match, from, to, above, below, order, rowsMax }: AuditSearch) {
   let query = build.selectFrom('audit_records').select(columns).limit(rowsMax);
   const { tenant_id: tenantId, ...others } = match;
   const hasEnd = (order === 'asc' ? to : from) !== undefined;
   const isByTenant = tenantId !== undefined && !hasEnd && !hasOwnIndex(match);
-  // The comparison as pairs makes PostgreSQL use the tenant's index. The planner considers a search by the primary key
-  // cheap for a tenant with most of the records, which is wrong if they are all at the other end. A scan by pairs ends
-  // with the tenant's records, not at the second pair, so a search that ends earlier doesn't use it.
+  // The comparison as pairs makes PostgreSQL use the tenant's index. For a tenant with most of the records, the planner
+  // considers a search by the primary key cheap, which is wrong if the records are all at the other end. A scan by
+  // pairs stops at the end of the tenant's records, not at the second pair, so it isn't used for a search with an upper
+  // end.
   query = isByTenant
     ? query
         .where(({ eb, refTuple, tuple }) =>

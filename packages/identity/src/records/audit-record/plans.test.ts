@@ -6,7 +6,7 @@ import { startIdentity, type TestIdentity } from '../../testing/identity.ts';
 import { findContents } from '../audit-chain/seals.sql.ts';
 import { type AuditMatch, findAudits } from './audit-records.sql.ts';
 
-/** Most records are exchanges of one tenant; those of the quiet tenant are scattered among them. */
+/** Most records are exchanges of the busy tenant; those of the quiet tenant are scattered among them. */
 const [busy, quiet] = [randomUUID(), randomUUID()];
 const exchange = 'platform_access_tokens.exchange';
 const token = 'platform_access_token';

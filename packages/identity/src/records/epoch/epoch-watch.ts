@@ -17,7 +17,7 @@ export function logEpoch(log: Logger, reason: string | undefined | null): void {
 }
 
 /**
- * With a pooler, a command's own statement starts the epoch, and this logs it.
+ * Notices and logs new epochs, because with a pooler a command's own statement starts the epoch.
  * @returns a function that stops it
  */
 export function watchEpochs(db: Db, log: Logger): () => Promise<void> {

@@ -1,7 +1,7 @@
 import type { Statement } from '@baton/kernel/database/sql';
 import { sql } from '@baton/kernel/database/sql';
 
-/** Unnamed: it runs once per connection, also before the schema exists. */
+/** Without a name: it runs once per connection, and even before the schema exists. */
 export const enterJournalEpoch: Statement<{ reason: string | null }> = {
   text: 'select case when not journal_epoch_is_current() then enter_journal_epoch() end as reason',
   values: [],
@@ -12,13 +12,16 @@ export interface PlaceRow {
   is_current: boolean;
   /** The highest number that was drawn. */
   head: number;
-  /** The last event of this history before the given position; null if the position can belong to this history. */
+  /**
+   * The last event of this history before the given position; null if the position itself can belong to this history.
+   */
   resume: number | null;
 }
 
 /**
- * Whether `after` is a number of this history. A position between two epochs is not: the reader continues after the
- * earlier one. Above the head, even events of the current epoch may have been different, so everything is read again.
+ * Whether `after` is a number of this history. A position between two epochs is not, so the reader continues after the
+ * earlier epoch. Above the head, even events of the current epoch may have been different, so such a reader reads
+ * everything again.
  */
 export function findPlace(after: number) {
   return sql<PlaceRow>`
@@ -32,7 +35,7 @@ export function findPlace(after: number) {
 }
 
 export interface LastEpochRow {
-  /** The number of epochs, excluding the first. */
+  /** The number of epochs, not counting the first. */
   epochs: number;
   reason: string | null;
 }

@@ -9,13 +9,13 @@ const undefinedFunction = '42883';
  * Ensures that the journal's numbers belong to this server: they are above all that were ever drawn in any history of
  * this database, so that a poller never skips an event. Run it on every new connection; with a pooler, where
  * connections outlive the server, every write and every read checks again.
- * @returns why a new epoch began, or undefined
+ * @returns why a new epoch began; undefined if none began
  */
 export async function enterEpoch(db: Db): Promise<string | undefined> {
   try {
     return (await db.row(enterJournalEpoch))?.reason ?? undefined;
   } catch (error) {
-    // A database without the schema, or with an older one.
+    // The database has no schema yet, or an older one.
     if (sqlState(error) === undefinedFunction) return undefined;
     throw error;
   }

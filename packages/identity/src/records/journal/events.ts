@@ -14,10 +14,10 @@ interface Look {
 
 /**
  * Reads a page of the journal (see docs/reference/audit.md#journal); with `wait`, it waits until an event matches the
- * query. `Journal-Read-To` advances even without events, so that a reader of a quiet tenant or type doesn't fall below
- * the floor.
- * @throws Refusal `journal_rewound` when `after` is of another history, `journal_truncated` when events after it have
- * been removed
+ * query. `Journal-Read-To` advances even without events, so that a reader of a quiet tenant or type doesn't fall
+ * below the floor.
+ * @throws Refusal `journal_rewound` if `after` belongs to another history, `journal_truncated` if events after it
+ * have been removed
  */
 export async function listEvents(context: Context, query: EventQuery): Promise<Reply<EventPage>> {
   const { db, journalWatch, whenGone } = context;
@@ -39,7 +39,7 @@ async function readPage(db: Db, query: EventQuery): Promise<Look> {
   const rows = await db.rows(findEventsAfter(query, settled, limit + 1));
   const { floor = 0, newest = null } = rows[0] ?? {};
   if (after < floor) fail('journal_truncated', {}, { headers: { 'journal-floor': String(floor) } });
-  // A row that only stores the floor is not an event.
+  // A row without a sequence contains only the floor and is not an event.
   const found = rows.flatMap((row) => (row.sequence === null ? [] : eventOf(row)));
   const items = found.slice(0, limit);
   const last = items.at(-1);
@@ -48,7 +48,7 @@ async function readPage(db: Db, query: EventQuery): Promise<Look> {
   return { page, readTo: hasMore ? last.sequence : Math.max(after, newest ?? floor) };
 }
 
-/** The refusal commits, because the read may have started an epoch. */
+/** The refusal is returned after a commit, because the read may have started an epoch. */
 async function refuseOtherHistory({ db, counters, log }: Context, after: number): Promise<void> {
   const resume = await findResume(db, log, after);
   if (resume === null) return;

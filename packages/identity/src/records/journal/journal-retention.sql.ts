@@ -1,6 +1,6 @@
 import { sql } from '@baton/kernel/database/sql';
 
-/** Lets only one process remove events at a time; no row while another one does. */
+/** Lets only one process remove events at a time; returns no row while another process is removing events. */
 export function lockFloor() {
   return sql<{ floor: number }>`select floor from journal_floor for update skip locked`;
 }

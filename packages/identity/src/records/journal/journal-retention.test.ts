@@ -17,7 +17,7 @@ beforeEach(async () => {
 });
 afterEach(() => identity.close());
 
-/** Bypasses every trigger, as the owner of the database can. */
+/** Bypasses every trigger, as only the owner of the database can. */
 async function tamper(statement: Statement<unknown>): Promise<void> {
   await identity.pool.transaction(async (tx) => {
     await tx.run(sql`set local session_replication_role = replica`);
@@ -102,7 +102,7 @@ test('two processes remove while others write and read: no reader misses an even
   assert.equal((await identity.get(`/events?after=${last - 1}`)).headers.get('journal-floor'), String(last));
 });
 
-/** Follows the journal from its start to its end, or until it is refused because events were removed. */
+/** Follows the journal from its start to its end, or until a read is refused because events were removed. */
 async function readWithoutGap(): Promise<void> {
   for (let seen = 0; ; ) {
     const { status, body } = await identity.get(`/events?after=${seen}&limit=200`);
@@ -140,7 +140,7 @@ test('no other statement can remove an event, whatever it sets', async () => {
     });
     await assert.rejects(trying, /append-only/, name);
   }
-  // The permission ends with its transaction, even on the same connection.
+  // The permission ends with the transaction that gave it, even on the same connection.
   await identity.pool.transaction(async (tx) => {
     for (const statement of [keptSince, floor(old), remove(old)]) await tx.run(statement);
   });

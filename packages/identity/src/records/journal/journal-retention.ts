@@ -10,7 +10,7 @@ import {
   updateFloor,
 } from './journal-retention.sql.ts';
 
-/** Removed in one transaction of a few milliseconds. Readers don't wait for it. */
+/** The number of events that are removed in one transaction of a few milliseconds, for which readers don't wait. */
 const eventsPerBatchMax = 1000;
 const intervalMs = 600_000;
 
@@ -23,7 +23,7 @@ interface Removing {
 
 /**
  * Removes events that are older than `days`, oldest first (see docs/reference/audit.md#journal). Readers below the last
- * removed one get 410. Several processes may run this; a lock lets only one remove events at a time.
+ * removed event get 410. Several processes may run this; a lock lets only one remove events at a time.
  * @returns the number of removed events
  */
 async function removeOldEvents({ pool, days }: Removing, stopping: AbortSignal): Promise<number> {
@@ -46,7 +46,7 @@ async function removeBatch(tx: Db, days: number): Promise<number> {
 }
 
 /**
- * Removes old events at the start and every ten minutes, if it is configured.
+ * Removes old events at startup and every ten minutes, if retention is configured.
  * @returns a function that stops it, after the current batch
  */
 export function startJournalRetention(removing: Removing): () => Promise<void> {

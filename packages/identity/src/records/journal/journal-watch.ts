@@ -5,10 +5,10 @@ import { type EventMark, findMarksAfter, findSettledSequence } from './journal.s
 /**
  * The interval between polls of the journal while a reader waits. NOTIFY would be quicker, but a commit with it takes a
  * lock over the whole cluster, and listening needs a separate connection that no pooler shares. Four small statements
- * per second for all readers of a process cost less than either.
+ * per second, for all readers of a process together, cost less.
  */
 const lookEveryMs = 250;
-/** Further readers get an immediate response. */
+/** Readers beyond this number get an immediate response. */
 const readersMax = 1000;
 const marksPerLookMax = 500;
 
@@ -18,7 +18,7 @@ export interface WaitOrder {
   /** The number up to which the reader has received everything. */
   readTo: number;
   waitMs: number;
-  /** Calls its listener when the client has disconnected. */
+  /** Calls `listener` when the client has disconnected. */
   whenGone(listener: () => void): void;
 }
 
@@ -43,8 +43,8 @@ export class JournalWatch {
   }
 
   /**
-   * @returns whether there may be new events; false after `waitMs`, when the client has disconnected, or at a
-   * stop
+   * @returns whether there may be new events; false after `waitMs`, when the client has disconnected, or when
+   * the service stops
    */
   wait({ tenantId, type, readTo, waitMs, whenGone }: WaitOrder): Promise<boolean> {
     if (this.#isClosed || this.#readers.size >= readersMax) return Promise.resolve(false);
@@ -62,7 +62,7 @@ export class JournalWatch {
     });
   }
 
-  /** Answers every waiting reader. */
+  /** Wakes every waiting reader, so that it responds before the service stops. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#wakeAll(false);
@@ -72,7 +72,7 @@ export class JournalWatch {
   async #look(): Promise<void> {
     while (this.#readers.size > 0) {
       await sleep(lookEveryMs);
-      // On an error every reader reads by itself, and returns that error.
+      // On an error, every reader wakes up and reads for itself, and so returns its own error.
       await this.#wakeReadersWithEvents().catch(() => this.#wakeAll(true));
     }
     this.#looking = undefined;

@@ -28,7 +28,7 @@ function writeEvent(db: Db, tenantId: string): Promise<number> {
 }
 
 /**
- * Some writers are quick, some are slow before they draw a number, between two numbers or afterwards, and some roll
+ * Some writers are quick, some are slow (before they draw a number, between two numbers or afterwards), and some roll
  * back.
  */
 async function write(writer: number, tenantId: string): Promise<void> {
@@ -66,7 +66,7 @@ test('16 writers, some slow, some rolled back: a reader misses nothing and sees 
     const { body } = await identity.get(`/events?after=${after}&limit=7`);
     return body.items.map(({ sequence }: { sequence: number }) => sequence);
   };
-  // Serves whatever is visible: shows that the writers really commit out of sequence.
+  // Serves whatever is visible, which shows that the writers really commit out of sequence.
   let passed = 0;
   const naively = async (after: number) => {
     const rows = await identity.pool.rows<{ sequence: number }>(

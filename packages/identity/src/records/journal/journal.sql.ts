@@ -46,16 +46,16 @@ export function findSettledSequence() {
 }
 
 /**
- * The next event, if any, with the sequences of the last removed event and of the newest readable one. A reader never
- * gets a number without an event: after a restore, such a number would seem to belong to another history.
+ * The sequence of the next event, if any, of the last removed event and of the newest readable one. A reader never gets
+ * a number that has no event: after a restore, that number would seem to belong to another history.
  */
 export type FoundRow = (EventRow | { sequence: null }) & { floor: number; newest: number | null };
 
 const build = queryBuilder<Pick<Tables, 'events' | 'journal_floor'>>();
 
 /**
- * The next events, with the floor at the same moment; one row with the floor alone if there is no event. The
- * text contains only the given filters, so that PostgreSQL uses the index of the tenant or the type.
+ * The next events, with the floor at the same moment; one row that only contains the floor if there is no event. The
+ * statement's text contains only the given filters, so that PostgreSQL uses the index of the tenant or the type.
  */
 export function findEventsAfter(
   { after, tenantId, type }: Pick<EventQuery, 'after' | 'tenantId' | 'type'>,

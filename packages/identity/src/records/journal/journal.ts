@@ -9,8 +9,8 @@ import { insertAudits, insertEventsAndAudits } from './journal.sql.ts';
 export type Emitting = Pick<Context, 'endpoint' | 'events'>;
 
 /**
- * Adds an event to this change. It is written in the command's transaction, so state and event exist both or neither.
- * A payload contains ids and public prefixes, but never a secret, a hash or a subject.
+ * Adds an event to this change. It is written in the command's transaction, so that either both state and event are
+ * stored or neither is. A payload contains ids and public prefixes, but never a secret, a hash or a subject.
  */
 export function emit<Payload extends z.ZodType>(
   context: Emitting,

@@ -30,7 +30,7 @@ const read = (after: number) => identity.get(`/events?after=${after}&limit=500`)
 const sequences = async (after: number) =>
   (await read(after)).body.items.map(({ sequence }: { sequence: number }) => sequence);
 
-/** Undoes the events after a number; the server was restarted since. */
+/** Removes the events after a number, as if an earlier state had been restored and the server restarted. */
 async function loseAfter(kept: number): Promise<void> {
   await identity.pool.transaction(async (tx) => {
     await tx.run(sql`alter table events disable trigger events_append_only`);

@@ -13,13 +13,13 @@ import { adminHeader, startIdentity, type TestIdentity } from '../../testing/ide
 import { made, makePrincipal, makeTenant } from '../../testing/objects.ts';
 import { until } from '../../testing/waiting.ts';
 
-/** The time that a poll and its statement may take on a busy machine. */
+/** How long a poll and its statement may take on a busy machine. */
 const promptMs = 5000;
 
 let identity: TestIdentity;
 let elsewhere: TestIdentity;
 before(async () => {
-  // Fewer connections than waiting readers.
+  // There are fewer connections than waiting readers.
   identity = await startIdentity({ IAM_DATABASE_CONNECTIONS_MAX: '2' });
   elsewhere = await identity.another();
 });
@@ -75,7 +75,7 @@ test('an event that the filter leaves out does not end the wait; without one the
     waitFor(identity, `wait=30&${tenant}`).finally(() => {
       isAnswered = true;
     }),
-    // The assertion on their duration below proves that they wait until the timeout.
+    // That these readers wait until the timeout is proven by the assertion about their duration below.
     waitFor(identity, `wait=${endsSeconds}&${type}`),
     waitFor(identity, `wait=${endsSeconds}&${both}`),
   ];
@@ -118,12 +118,13 @@ test('200 waiting readers use one of two connections, and a writer is served mea
   const tenantId = await makeTenant(identity);
   const path = `/events?after=${await headOfJournal()}&wait=30&tenantId=${tenantId}`;
   const readings: ReturnType<typeof counted.get>[] = [];
-  // In `npm test`, sends 20 at a time: of 200 at once on a busy machine, some received 503 before their first read.
+  // In `npm test`, sends 20 at a time: when 200 were sent at once on a busy machine, some received 503 before their
+  // first read.
   while (readings.length < 200) {
     for (let n = 0; n < byDepth(20, 200); n += 1) readings.push(counted.get(path));
     await until(async () => (await waiting()) === readings.length, 'all of them wait');
   }
-  // The database's statistics of a connection lag by up to a second.
+  // Waits because the database's statistics for a connection lag by up to a second.
   await sleep(1100);
   await until(async () => {
     const before = await transactions();
@@ -150,7 +151,7 @@ test('a stop of the service answers waiting readers with an empty page', async (
     received += 1;
   });
   const readings = Array.from({ length: 5 }, () => fetch(url, { headers: adminHeader }));
-  // A request that arrives after the stop is refused.
+  // All requests must have arrived, because one that arrives after the stop is refused.
   await until(() => received === readings.length, 'the service has received all of them');
   await sleep(settleMs);
   const began = performance.now();

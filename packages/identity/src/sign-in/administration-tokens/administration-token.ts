@@ -10,19 +10,19 @@ export type AdministrationTokenRow = Pick<
   'id' | 'tenant_id' | 'principal_id' | 'auth_time' | 'expires_at'
 >;
 
-/** A sign-in of a person, and why no token may be issued for it. */
+/** A person's sign-in and, if no token may be issued for it, the reason. */
 export interface SignInRow
   extends Pick<Columns, 'external_identity_id' | 'browser_session_id' | 'auth_time'> {
   refusal: string | null;
 }
 
-/** A presented token, with what its use depends on. */
+/** A presented token, with everything that its use depends on. */
 export interface PresentedTokenRow
   extends Pick<Columns, 'id' | 'tenant_id' | 'principal_id' | 'secret_hash' | 'browser_session_id'> {
   refusal: string | null;
 }
 
-/** The most live tokens of a person in a tenant; a further one replaces the oldest. */
+/** The maximum number of live tokens of a person in a tenant; another one replaces the oldest. */
 export const tokensPerPersonMax = 10;
 
 export const NewAdministrationToken = z

@@ -13,7 +13,7 @@ export const create = endpoint({
   auth: 'delegation',
   summary: 'Issue a token with which a person administers the identities of their tenant.',
   description:
-    'For the service that knows who is an administrator: coordination. The token lives until 300 seconds after the sign-in of the person at most, and ends at once with their session, their account or their tenant.',
+    'For the service that knows who is an administrator: coordination. The token lives for at most 300 seconds after the sign-in of the person, and ends at once with their session, their account or their tenant.',
   params: tenantParam,
   body: NewAdministrationToken,
   returns: { 201: IssuedAdministrationToken },
@@ -29,7 +29,7 @@ export const revoke = endpoint({
   method: 'POST',
   path: '/tenants/{tenantId}/administration-tokens/{administrationTokenId}:revoke',
   auth: 'delegation',
-  summary: 'Revoke an administration token. A repetition changes nothing.',
+  summary: 'Revoke an administration token. Repeating the call changes nothing.',
   params: { ...tenantParam, administrationTokenId: Uuid },
   returns: { 204: null },
   errors: ['administration_token_not_found'],

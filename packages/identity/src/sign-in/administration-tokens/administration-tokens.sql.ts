@@ -69,7 +69,7 @@ export function insertToken(made: {
     returning id, tenant_id, principal_id, auth_time, expires_at`;
 }
 
-/** Deletes expired tokens of anybody, and those of the person beyond the newest. */
+/** Deletes anybody's expired tokens, and the person's tokens beyond the newest ones. */
 export function deleteOldTokens(tenantId: string, principalId: string, keptMax: number, rowsMax: number) {
   return sql`
     delete from administration_tokens where id = any (array(
@@ -79,7 +79,9 @@ export function deleteOldTokens(tenantId: string, principalId: string, keptMax: 
       order by created_at desc, id desc offset ${keptMax} limit ${rowsMax} for update skip locked))`;
 }
 
-/** Each use reads all that the token depends on, so that it ends at once with its person, session or tenant. */
+/**
+ * Each use reads everything that the token depends on, so the token ends at once with its person, session or tenant.
+ */
 export function findPresentedToken(publicPrefix: string, idleSecondsMax: number) {
   return sql<PresentedTokenRow>`
     select a.id, a.tenant_id, a.principal_id, a.secret_hash, a.browser_session_id,
@@ -104,7 +106,7 @@ export function findPresentedToken(publicPrefix: string, idleSecondsMax: number)
     where a.public_prefix = ${publicPrefix}`;
 }
 
-/** No row if it was revoked before. */
+/** Returns no row if the token has already been revoked. */
 export function revokeToken(tenantId: string, tokenId: string) {
   return sql<Pick<AdministrationTokenRow, 'id'>>`
     update administration_tokens set revoked_at = now()

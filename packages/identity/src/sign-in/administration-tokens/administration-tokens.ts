@@ -23,9 +23,9 @@ const deletedMax = 100;
 
 /**
  * Issues a token with which a person administers the identities of their tenant (see
- * docs/reference/administration-tokens.md#issue). The caller has checked that they are an administrator; whether they
- * signed in recently is checked here, by the database's clock.
- * @throws Refusal `tenant_not_found`; `fresh_sign_in_required`, with one response for every reason
+ * docs/reference/administration-tokens.md#issue). The caller has checked that the person is an administrator; whether
+ * they signed in recently is checked here, by the database's clock.
+ * @throws Refusal `tenant_not_found`; `fresh_sign_in_required`, with the same response for every reason
  */
 export async function createAdministrationToken(
   context: Context,
@@ -86,7 +86,7 @@ async function refuseSignIn(
 }
 
 /**
- * Revokes a token; a repetition changes nothing.
+ * Revokes a token; repeating the call changes nothing.
  * @throws Refusal `administration_token_not_found`
  */
 export async function revokeAdministrationToken(

@@ -22,7 +22,9 @@ type Parts = Pick<Context, 'settings' | 'pool' | 'failureLimits' | 'counters' | 
 export function createAdministratorCheck(parts: Parts) {
   const { settings, failureLimits, pool } = parts;
   const reads: CredentialReads = limitCredentialReads(settings.IAM_DATABASE_CONNECTIONS_MAX);
-  /** @throws Refusal `unauthorized` with one response for every reason; `rate_limited`, `unavailable` */
+  /**
+   * @throws Refusal `unauthorized` with the same response for every reason; `rate_limited`, `unavailable`
+   */
   return (token: string, from: { address: string; requestId: string }): Promise<Administrator> => {
     const publicPrefix = parseAdministrationToken(token);
     const credential = publicPrefix && `adm:${publicPrefix}`;

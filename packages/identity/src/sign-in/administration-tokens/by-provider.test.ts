@@ -24,7 +24,9 @@ after(async () => {
   await upstream.close();
 });
 
-/** Signs in through the provider without a browser session, and returns what coordination knows from the access token. */
+/**
+ * Signs in through the provider without a browser session, and returns what coordination learns from the access token.
+ */
 async function signInOf(realm: Realm, claims: object) {
   const { accessToken } = await made(signInBy(identity, realm, await upstream.sign(claims), 'exchange'));
   const { sub, credential_id: credentialId } = decodeJwt(accessToken);

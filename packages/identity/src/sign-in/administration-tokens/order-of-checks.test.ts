@@ -11,7 +11,7 @@ import { makeTenant } from '../../testing/objects.ts';
 import { makePerson } from '../passkeys/testing/people.ts';
 import { bodyOf, issueToken } from './testing/administration.ts';
 
-/** The order of checks of administration tokens: docs/reference/administration-tokens.md. */
+/** The order in which administration tokens are checked: docs/reference/administration-tokens.md. */
 
 let identity: TestIdentity;
 before(async () => {
@@ -31,7 +31,7 @@ const orders: CheckOrder[] = [
     endpoint: 'POST /tenants/{tenantId}/administration-tokens',
     prepare,
     faults: [
-      // Without one: wrong ones are limited.
+      // Without a service credential, because wrong ones are limited.
       fault('unauthorized', without('authorization')),
       fault('a list', withFields({ nobody: 'requested' }), 'unknown field'),
       malformed('tenantId'),

@@ -33,14 +33,14 @@ export interface PresentedSessionRow
   allowed_scopes: string[] | null;
   signing_algorithm: SigningAlgorithm | null;
   is_use_due: boolean;
-  /** The age of the sign-in. */
+  /** How long ago the person signed in. */
   auth_age_seconds: number;
   /** Whether a passkey or the provider proves its time. Otherwise it is the time at which the token was presented. */
   is_time_proven: boolean;
   now_seconds: number;
 }
 
-/** The console, as access tokens name their client. */
+/** The client id of the console in access tokens. */
 export const consoleClientId = 'baton-console';
 
 export const sessionsPerPersonMax = 20;

@@ -75,7 +75,7 @@ export function insertSession(made: {
       least(expires_at, last_used_at + make_interval(secs => ${made.idleSecondsMax})) as idle_expires_at`;
 }
 
-/** Those that the person could still use, the newest first. */
+/** The sessions that the person could still use, newest first. */
 export function findSessions(tenantId: string, principalId: string, idleSecondsMax: number) {
   return sql<BrowserSessionRow>`
     select s.id, s.tenant_id, s.principal_id, s.passkey_id, s.client_id, s.public_prefix, s.acr, s.auth_time,

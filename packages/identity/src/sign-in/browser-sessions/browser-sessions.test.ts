@@ -31,7 +31,7 @@ async function assertDead(token: string, message?: string): Promise<void> {
   assert.deepEqual([status, body], dead, message);
 }
 
-/** The claims of an access token, as the list of revocations is compared with them. */
+/** The claims of an access token that are compared with the list of revocations. */
 async function claimsOf(token: string) {
   const { accessToken } = await made(exchange(token));
   return decodeJwt(accessToken) as Parameters<typeof isRevoked>[1] & Record<string, unknown>;

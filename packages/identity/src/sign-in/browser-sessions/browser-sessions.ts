@@ -23,11 +23,11 @@ import {
   insertSession,
 } from './browser-sessions.sql.ts';
 
-/** The last use is written again when it is older. */
+/** The last use is stored again only when the stored one is older than this. */
 const usedEverySeconds = 30;
 const endedDaysKept = 30;
 
-/** The sign-in that a session begins with, stored in the same transaction. */
+/** The sign-in with which a session begins, stored in the same transaction. */
 export interface SessionStart {
   readonly tenantId: string;
   readonly principalId: string;
@@ -40,8 +40,8 @@ export interface SessionStart {
 }
 
 /**
- * Begins a browser session. Call it with the row of the principal locked. Of more than 20 live sessions of a person the
- * oldest ones end.
+ * Begins a browser session. Call it with the principal's row locked. If a person then has more than 20 live sessions,
+ * the oldest ones end.
  */
 export async function startBrowserSession(
   context: Context,
@@ -82,7 +82,7 @@ export async function startBrowserSession(
 
 /**
  * The live session with this secret.
- * @param audience of the access token that is wanted; null where none is
+ * @param audience of the requested access token; null if none is requested
  * @throws Refusal `invalid_token`, `rate_limited`
  */
 export async function resolveSession(
@@ -108,7 +108,7 @@ function findPresented(
 }
 
 /**
- * Ends the session that is presented; to present it again is refused like any dead one.
+ * Ends the presented session; presenting it again is refused as for any session that has ended.
  * @throws Refusal `invalid_token`, `rate_limited`
  */
 export async function endOwnBrowserSession(
@@ -138,7 +138,7 @@ export async function listBrowserSessions(
 }
 
 /**
- * Ends a session; a repetition changes nothing and keeps the first reason.
+ * Ends a session; repeating the call changes nothing and keeps the first reason.
  * @throws Refusal `browser_session_not_found`
  */
 export async function revokeBrowserSession(

@@ -18,7 +18,8 @@ export async function listOwnBrowserSessions(
 }
 
 /**
- * Ends a session of the person whose session is presented, also this one; a repetition keeps the first reason.
+ * Ends a session of the person whose session is presented, including the presented one; repeating the call keeps the
+ * first reason.
  * @throws Refusal `invalid_token`, `rate_limited`, `browser_session_not_found`
  */
 export async function revokeOwnBrowserSession(

@@ -11,8 +11,8 @@ import { updateSessionUsed } from './browser-sessions.sql.ts';
 import { resolveSession } from './browser-sessions.ts';
 
 /**
- * Exchanges a browser session for an access token of one audience (see docs/reference/browser-sessions.md#exchange). It
- * lives for days, so it never gets privileged scopes.
+ * Exchanges a browser session for an access token of one audience (see docs/reference/browser-sessions.md#exchange). A
+ * session lasts for days, so it never gets privileged scopes.
  * @throws Refusal `invalid_token`, `audience_not_allowed`, `scope_not_allowed`, `rate_limited`, `unavailable`
  */
 export async function exchangeBrowserSession(
@@ -40,7 +40,7 @@ export async function exchangeBrowserSession(
     credentialId: row.id,
     clientId: row.client_id,
     audience,
-    // Not null: its audience was found.
+    // Not null, because the session's audience was found.
     algorithm: algorithm as SigningAlgorithm,
     scope,
     nowSeconds: row.now_seconds,

@@ -21,8 +21,8 @@ interface AdmittedPerson {
 }
 
 /**
- * Signs the statement that a provider admits a person with a role. It is bound to tenant, principal and audience, and
- * gives nothing by itself: coordination compares it with the rule of its own administrator.
+ * Signs the statement that a provider admits a person with a role. The statement is bound to tenant, principal and
+ * audience, and grants nothing by itself: coordination compares it with the rule of its own administrator.
  */
 export function signAdmission({ settings, signingKeys }: Context, person: AdmittedPerson): Promise<string> {
   const { nowSeconds, provider, identity } = person;

@@ -76,7 +76,7 @@ export const exchange = endpoint({
   method: 'POST',
   path: '/tenants/{tenantId}/federation:exchange',
   auth: 'presented',
-  summary: 'Sign in with an upstream ID or access token and get a short-lived access token of one audience.',
+  summary: 'Sign in with an upstream ID or access token and get a short-lived access token for one audience.',
   params: tenantParam,
   body: FederatedTokenRequest,
   bodyBytesMax,

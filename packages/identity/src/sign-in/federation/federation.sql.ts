@@ -6,7 +6,7 @@ type AudienceColumns = RowOf<Tables['audiences']>;
 
 /** The basis of a grant. */
 export interface GrantBasisRow {
-  /** Null when it isn't an active audience of the tenant. */
+  /** Null if the requested audience isn't an active audience of the tenant. */
   allowed_scopes: AudienceColumns['allowed_scopes'] | null;
   /** Null likewise. */
   signing_algorithm: AudienceColumns['signing_algorithm'] | null;
@@ -15,9 +15,7 @@ export interface GrantBasisRow {
   now_seconds: number;
 }
 
-/**
- * Only membership in an active `local` group entitles to a privileged scope, regardless of the membership's source.
- */
+/** A privileged scope requires membership in an active `local` group; the source of the membership doesn't matter. */
 export function findGrantBasis(wanted: {
   tenantId: string;
   principalId: string;
@@ -37,7 +35,10 @@ export function findGrantBasis(wanted: {
       on a.tenant_id = ${wanted.tenantId} and a.key = ${wanted.audience} and a.status = 'active'`;
 }
 
-/** A stated time that is further in the future proves nothing: a token with it would seem fresh for as long as it is used. */
+/**
+ * A stated time that is further in the future proves nothing: a token with such a time would seem fresh for as long as
+ * it is used.
+ */
 const clockLeewaySeconds = 60;
 
 /** Records the sign-in, after which platform access tokens may be issued for a limited time. */
@@ -49,7 +50,7 @@ export function insertFederatedContext(context: {
   issuer: string;
   acr: string | null;
   amr: readonly string[];
-  /** Stored as now if it is null or in the future. */
+  /** The current time is stored if this is null or in the future. */
   authTime: string | null;
 }) {
   return sql<{ id: string; auth_time: string }>`

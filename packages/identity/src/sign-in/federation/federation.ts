@@ -46,8 +46,8 @@ type Denial = 'human_principal_required' | 'audience_not_allowed' | 'scope_not_a
 const attemptsMax = 3;
 
 /**
- * The concurrent sign-ins of one person and provider in this process. They wait for each other's locks anyway; the others wait in a queue,
- * without a connection.
+ * The maximum number of concurrent sign-ins of one person at one provider in this process. Such sign-ins wait for each
+ * other's locks anyway, so any beyond this number wait in a queue, where they hold no connection.
  */
 const signInsOfPerson = new ConcurrencyLimit('sign-ins of the person', {
   runningMax: 2,
@@ -57,7 +57,7 @@ const signInsOfPerson = new ConcurrencyLimit('sign-ins of the person', {
 const acrLengthMax = 200;
 
 /**
- * Confirms a sign-in and issues no token: it allows platform access tokens to be issued (see
+ * Confirms a sign-in and issues no token; afterwards, platform access tokens may be issued (see
  * docs/reference/providers.md#sign-in).
  * @throws Refusal as `confirm`
  */
@@ -151,7 +151,7 @@ async function grant(
   if (!mayExchange(provider, principalKind)) return deny('human_principal_required');
   const isHuman = principalKind === 'human';
   const tenantId = provider.tenant_id;
-  // A group grants privileged scopes to people only.
+  // Only people get privileged scopes from a group.
   const groupKeys = isHuman ? [...privileged.values()] : [];
   const wanted = { tenantId, principalId, audience, groupKeys };
   const basis = (await context.db.row(findGrantBasis(wanted))) as GrantBasisRow;
@@ -162,8 +162,8 @@ async function grant(
   if (!answer.isGranted) return deny('scope_not_allowed', answer.groups);
 
   const sessionId = randomUUID();
-  // Started here, where a full queue can still refuse the request; awaited after the commit, because a disable waits
-  // until the commit.
+  // Signing starts here, where a full queue can still refuse the request. The result is awaited after the commit,
+  // because a disable waits until the commit.
   const signing = signAccessToken(context, {
     tenantId,
     principalId,
@@ -177,7 +177,7 @@ async function grant(
     session: { id: sessionId, scopeCeiling: answer.ceiling },
     ...(isHuman && { authTime, acr: identity.acr }),
   });
-  // If the transaction fails, it is never awaited: its own rejection must not end the process as unhandled.
+  // If the transaction fails, nothing awaits this promise; its rejection must not end the process as an unhandled one.
   signing.catch(() => undefined);
   const admit = withAdmission && isHuman && admits(provider.admit, identity) ? provider.admit : null;
   const person = { tenantId, principalId, audience, algorithm, nowSeconds: basis.now_seconds };
@@ -199,8 +199,9 @@ function mayExchange({ principal_kind: kind }: OpenProvider, principalKind: stri
 }
 
 /**
- * Verifies a token, then signs the person in and runs `finish`, both in one transaction. The verification is outside of
- * it, because keys may have to be fetched. A refusal rolls everything back, and one audit row is written for it.
+ * Verifies a token, then signs the person in and runs `finish`, both in one transaction. The token is verified before
+ * the transaction, because keys may have to be fetched. A refusal rolls everything back, and one audit row is written
+ * for it.
  * @throws Refusal with the code of the first step that fails (see docs/reference/providers.md#verification and
  * docs/reference/providers.md#linking), `rate_limited`
  */
@@ -211,7 +212,7 @@ function confirm<T>(
   action: Action,
   finish: (inside: Context, signIn: SignIn) => Promise<T>,
 ): Promise<T> {
-  // Counted by address only: with a count per provider, anyone could block all sign-ins.
+  // Failures are counted by address only: if they were counted by provider, anyone could block all sign-ins.
   return limitFailures(context, undefined, () =>
     confirmUnlimited(context, tenantId, request, action, finish),
   );
@@ -254,7 +255,7 @@ async function signInPerson(
   identity: UpstreamIdentity,
   isStale: boolean,
 ): Promise<SignIn | undefined> {
-  // Read again: the provider may have been disabled while its keys were fetched.
+  // The provider is read again, because it may have been disabled while its keys were fetched.
   const provider = await requireOpenProvider(context.db, tenantId, key);
   const person = await linkPerson(context, provider, identity);
   if (person === undefined) return requestAdmission(context, provider, identity);
@@ -279,7 +280,7 @@ async function signInPerson(
   };
 }
 
-/** Records a person's sign-in through a provider. @returns its id, and its time, never later than now */
+/** Records a person's sign-in through a provider. @returns its id and its time, which is never later than now */
 export async function recordFederatedContext(
   { db }: Pick<Context, 'db'>,
   { tenant_id: tenantId, issuer }: OpenProvider,
@@ -292,8 +293,8 @@ export async function recordFederatedContext(
 }
 
 /**
- * Runs `work` in a transaction, three times at most: of two concurrent first sign-ins of one person, the one that fails
- * finds the person stored by the other when it retries.
+ * Runs `work` in a transaction, three times at most: when two first sign-ins of one person run concurrently, the one
+ * that fails is retried and then finds the person that the other has stored.
  * @throws Refusal `external_identity_conflict` if the last attempt also meets a concurrent change
  */
 async function inTransaction<T>(context: Context, work: (inside: Context) => Promise<T>): Promise<T> {

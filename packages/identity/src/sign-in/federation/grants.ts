@@ -16,7 +16,9 @@ export type ScopeAnswer =
       readonly ceiling: string[];
       readonly used: string[];
     }
-  /** `groups`: which memberships are missing. */
+  /**
+   * `groups`: the groups whose membership is missing.
+   */
   | { readonly isGranted: false; readonly groups: string[] };
 
 /**

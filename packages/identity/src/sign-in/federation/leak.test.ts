@@ -45,5 +45,5 @@ test('no answer repeats an upstream token, accepted or refused, nor the subject 
     assert.equal(answer.status, 422);
     assert.ok(!JSON.stringify(answer.body).includes(tokens[0] as string));
   }
-  // At the end of every run, scripts/leaks.ts searches every place where they must not be stored or logged.
+  // At the end of every run, scripts/leaks.ts searches every place where these secrets must not be stored or logged.
 });

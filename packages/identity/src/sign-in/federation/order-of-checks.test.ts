@@ -8,7 +8,7 @@ import { makeRealm, newSubject, startFederation } from './testing/sign-in.ts';
 import { makePair, nowSeconds, type Upstream } from './testing/upstream.ts';
 
 /**
- * The order of checks of a sign-in: docs/reference/providers.md#verification and
+ * Tests the order of checks of a sign-in: docs/reference/providers.md#verification and
  * docs/reference/providers.md#exchange-an-upstream-token.
  */
 
@@ -28,7 +28,7 @@ const foreign = makePair('upstream-1');
 interface SignIn extends Attempt {
   readonly header: Record<string, unknown>;
   readonly claims: Record<string, unknown>;
-  /** The last change of the token. */
+  /** A final change to the token, such as damaging it. */
   broken: ((token: string) => string) | undefined;
   isForged: boolean;
 }
@@ -44,7 +44,7 @@ async function prepare(more: object): Promise<SignIn> {
   const first = { identityProvider: key, token: await upstream.sign(claims) };
   const path = `/api/v1/tenants/${tenantId}/federation:authenticate`;
   const { principalId } = await made(identity.request('POST', path, { body: first }));
-  // Simulates a manually linked identity: one external id belongs to one identity of a provider.
+  // Simulates a manually linked identity. Only one identity of a provider can have an external id.
   await store`update external_identities set external_id = '' where principal_id = ${principalId}`;
   const ids = { tenantId, principalId, providerId };
   const attempt = attemptOf(ids, { identityProvider: key, token: '', ...more }, {});
@@ -57,7 +57,7 @@ async function finish(attempt: SignIn): Promise<void> {
   if (attempt.body.token === '') attempt.body.token = broken?.(token) ?? token;
 }
 
-/** Another header over the same payload and signature. */
+/** A different header over the same payload and signature. */
 const headed = (attempt: SignIn, change: (header: object) => object) => {
   const former = attempt.broken ?? ((token: string) => token);
   attempt.broken = (token) => {
@@ -152,7 +152,10 @@ const privileged = async ({ ids, body }: SignIn) => {
   body.scopes = [...body.scopes, 'fleet:admin'];
 };
 
-/** Of a person without a link: no fault of a link applies to them. See sign-in-requests.test.ts. */
+/**
+ * This refusal applies to a person without a link, so it can't be combined with the faults of a link. See
+ * sign-in-requests.test.ts.
+ */
 const besides = ['admission_pending'] as const;
 
 orderTests(

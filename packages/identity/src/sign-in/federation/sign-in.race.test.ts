@@ -70,7 +70,7 @@ test('a disable with concurrent sign-ins: after it every sign-in is refused, and
     ),
   ]);
   assert.equal(disabled.status, 200);
-  // A 503 is allowed: a disable closes connections that block it for 600 ms, which happens on a slow machine.
+  // A 503 is allowed: a disable closes connections that have blocked it for 600 ms, which happens on a slow machine.
   for (const { status, body } of answers)
     assert.ok(
       [200, ...byDepth([503], [])].includes(status) || body.detail === 'principal_disabled',
@@ -100,7 +100,8 @@ test('a group that is deleted during a sign-in: the sign-in succeeds without it'
       assert.equal(status, 200);
       seen.add(String(body.groups));
     }
-    // Created again by a sign-in after the deletion: the admin can no longer delete such a group.
+    // Deletes the group in the database: a sign-in after the deletion created it again, and the administrator can't
+    // delete such a group.
     await identity.pool.run(sql`delete from group_members where tenant_id = ${realm.tenantId}`);
     await identity.pool.run(
       sql`delete from groups where tenant_id = ${realm.tenantId} and key = 'operators' and deleted_at is null`,
@@ -115,7 +116,7 @@ test('a SCIM group that is deleted during a sign-in: the membership from the sig
   const { token, account } = await makeSource(identity, tenantId, realm.key);
   const directory = scimClient(other, token);
   const { body: group } = await directory.post('/Groups', { displayName: 'Operators' });
-  // The times at which a sign-in writes and commits.
+  // A sign-in that has written the membership but not committed it yet.
   await identity.pool.transaction(async (tx) => {
     await tx.run(sql`
       insert into group_members (id, tenant_id, group_id, principal_id, source, identity_provider_id)

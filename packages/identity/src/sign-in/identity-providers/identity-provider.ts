@@ -9,7 +9,9 @@ import { Admit, ProviderAdmission, type StoredAdmit } from './self-admission.ts'
 const LifecycleProfile = z.enum(['read_only', 'managed']);
 /** `human` if its tokens identify people, `workload` if they identify programs such as CI jobs, `none` for workload rules only. */
 const ProviderPrincipalKind = z.enum(['human', 'workload', 'none']);
-/** The result of the first sign-in of an unknown person: a new principal, or a request that an administrator decides. */
+/**
+ * The result of the first sign-in of an unknown person: a new principal, or a request for an administrator to decide.
+ */
 const UnknownPeople = z.enum(['create', 'request']);
 const CacheSeconds = z.int().min(0).max(86_400);
 
@@ -67,7 +69,7 @@ const GroupMappings = textsByName(
   10_000,
 );
 
-/** Clients of the provider, deduplicated and sorted. */
+/** Client ids of the provider, deduplicated and sorted. */
 const AuthorizedParties = z.array(characters(1, 200)).max(50).transform(sortedSet);
 
 const requiredClaimsMax = 20;
@@ -155,7 +157,7 @@ export const NewIdentityProvider = z
   .meta({ id: 'NewIdentityProvider' });
 export type NewIdentityProvider = z.infer<typeof NewIdentityProvider>;
 
-/** The key can't change, because clients and tokens name the provider by it. */
+/** The key can't change, because clients and tokens identify the provider by it. */
 export const IdentityProviderChange = z
   .strictObject({
     ...choices,
@@ -181,7 +183,7 @@ export type StoredProvider = RowOf<
   }
 >;
 
-/** A provider that people or workloads may sign in through now. */
+/** A provider through which people or workloads may currently sign in. */
 export type OpenProvider = StoredProvider & {
   readonly principal_kind: Exclude<StoredProvider['principal_kind'], 'none'>;
 };
@@ -195,7 +197,7 @@ export type ProviderChoices = Omit<
   'id' | 'tenant_id' | 'key' | 'issuer' | 'status' | 'created_at'
 >;
 
-/** The fields of a request by column name; absent ones are undefined. */
+/** The fields of a request, by column name; absent ones are undefined. */
 export function columnsOf(change: IdentityProviderChange): Partial<ProviderChoices> {
   return {
     audience: change.audience,

@@ -8,7 +8,7 @@ const columns = part`id, tenant_id, key, issuer, audience, jwks_uri, subject_cla
 
 type NewProvider = Omit<StoredProvider, 'status' | 'created_at'>;
 
-/** No row when the key or the issuer is taken in the tenant. Waits for a concurrent insert of the same row. */
+/** Returns no row if the key or the issuer is taken in the tenant. Waits for a concurrent insert of the same row. */
 export function insertProvider(provider: NewProvider) {
   return sql<ProviderRow>`
     insert into identity_providers (id, tenant_id, key, issuer, registered_issuer, audience, jwks_uri, subject_claim,
@@ -53,7 +53,10 @@ export function lockProvider(tenantId: string, key: string) {
     for no key update`;
 }
 
-/** The provider that signs people or workloads in: active, in an active tenant, with the issuer as it was registered. */
+/**
+ * The provider through which people or workloads sign in: active, in an active tenant, with the issuer as it was
+ * registered.
+ */
 export function findOpenProvider(tenantId: string, key: string) {
   return sql<OpenProvider>`
     select p.id, p.tenant_id, p.key, p.issuer, p.registered_issuer, p.audience, p.jwks_uri, p.subject_claim,
@@ -95,14 +98,14 @@ export function updateIssuer(id: string, issuer: string, registered: string) {
     returning exists (select from external_identities where identity_provider_id = ${id}) as has_people`;
 }
 
-/** The people of a provider keep their subjects, at another issuer. */
+/** The people of a provider keep their subjects, under another issuer. */
 export function moveLinks({ id, issuer: before }: Pick<ProviderRow, 'id' | 'issuer'>, issuer: string) {
   return sql`
     update external_identities set issuer = ${issuer}
     where identity_provider_id = ${id} and rtrim(issuer, '/') = ${before}`;
 }
 
-/** The people of a provider stay linked to its former issuer only. */
+/** The people of a provider stay linked only to its former issuer. */
 export function detachLinks(id: string) {
   return sql`
     update external_identities set identity_provider_id = null, external_id = ''

@@ -77,19 +77,22 @@ export async function getIdentityProvider(db: Db, tenantId: string, key: string)
   return (await db.row(findProvider(tenantId, key))) ?? fail('identity_provider_not_found');
 }
 
-/** A provider of any status, with its issuer as registered. @throws Refusal `identity_provider_not_found` */
+/** A provider in any status, with its issuer as registered. @throws Refusal `identity_provider_not_found` */
 export async function getStoredProvider(db: Db, tenantId: string, key: string): Promise<StoredProvider> {
   return (await db.row(findStoredProvider(tenantId, key))) ?? fail('identity_provider_not_found');
 }
 
-/** @throws Refusal `identity_provider_not_found` for one that is absent or disabled, or whose tenant is */
+/**
+ * @throws Refusal `identity_provider_not_found` for a provider that is absent or disabled, or whose tenant is absent or
+ * disabled
+ */
 export async function requireOpenProvider(db: Db, tenantId: string, key: string): Promise<OpenProvider> {
   return (await db.row(findOpenProvider(tenantId, key))) ?? fail('identity_provider_not_found');
 }
 
 /**
- * Changes the requirements for tokens from the next sign-in on; a person's memberships are updated at that sign-in,
- * too.
+ * Changes the requirements for tokens. They apply from the next sign-in on, which also updates the person's
+ * memberships.
  * @throws Refusal `identity_provider_not_found`, `invalid_issuer`, `issuer_not_changeable`, `identity_provider_exists`,
  * `linked_people_undecided`, `external_identity_conflict`; `population_managed_by_directory` for `read_only`, and to
  * detach people, while a SCIM source provisions the people of this provider
@@ -120,7 +123,10 @@ export async function updateIdentityProvider(
   return next;
 }
 
-/** The changed provider with its new issuer as it was sent, and the fate of the people who are linked to the provider. */
+/**
+ * The changed provider, with its new issuer as it was sent and what happens to the people who are linked to the
+ * provider.
+ */
 type Move = ProviderRow & Pick<IdentityProviderChange, 'linkedPeople'> & { registered: string };
 
 /**
@@ -181,18 +187,18 @@ function record(context: Context, { id, tenant_id, key }: ProviderRow, action: A
 /** An issuer that may be registered. @throws Refusal `invalid_issuer` */
 export function requireIssuer({ settings }: Context, issuer: string): string {
   const parsed = parseIssuer(issuer);
-  // Its tokens would sign people in whose passkeys we know by this issuer.
+  // Tokens from this issuer would sign people in by their passkeys' identities, which have the same issuer.
   return parsed === settings.relyingParty.issuer ? fail('invalid_issuer') : parsed;
 }
 
 /**
- * An issuer without trailing slashes. @throws Refusal `invalid_issuer` for a string that isn't an http(s) address, or
+ * An issuer without trailing slashes. @throws Refusal `invalid_issuer` for a string that isn't an http(s) URL, or that
  * has a query, a fragment, a user or letters beyond ASCII
  */
 function parseIssuer(issuer: string): string {
   const stripped = issuer.replace(/\/+$/, '');
   const isIssuer = /^https?:\/\/[^/?#@\s\\]+(\/[^?#\s\\]*)?$/.test(stripped) && URL.canParse(stripped);
-  // An address contains only ASCII; with other characters, issuer and subject could be too long for their index.
+  // Only ASCII is accepted in the URL; with other characters, issuer and subject could be too long for their index.
   if (!isIssuer || !/^[!-~]+$/.test(stripped)) fail('invalid_issuer');
   return stripped;
 }

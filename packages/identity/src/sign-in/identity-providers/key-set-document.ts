@@ -26,14 +26,16 @@ const PublicKey = z.strictObject({
   'x5t#S256': text(200).optional(),
 });
 
-/** Stored: what verifies a signature, and nothing else. */
+/** Stored: only the members that are needed to verify a signature. */
 const StoredKey = PublicKey.omit({ ext: true, x5u: true, x5c: true, x5t: true, 'x5t#S256': true });
 export const StoredKeySet = z.strictObject({ keys: z.array(StoredKey) });
 export type StoredKeySet = z.infer<typeof StoredKeySet>;
 
 const storedNames = Object.keys(StoredKey.shape);
 
-/** What an administrator uploads. SPIFFE bundles have two fields more, and keys that are only for certificates. */
+/**
+ * What an administrator uploads. SPIFFE bundles have two additional fields, and keys that are only for certificates.
+ */
 export const KeySetDocument = z
   .strictObject({
     keys: z.array(PublicKey).min(1).max(keysMax),

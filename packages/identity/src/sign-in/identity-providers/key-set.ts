@@ -9,7 +9,7 @@ export interface UpstreamKey {
 
 /** Public keys by `kid`. */
 export interface KeySet extends ReadonlyMap<string, UpstreamKey> {
-  /** Those without a `kid`. */
+  /** The keys without a `kid`. */
   readonly unnamed: readonly UpstreamKey[];
 }
 
@@ -24,7 +24,7 @@ export class KeyDocumentError extends Error {
 
 export const keysMax = 100;
 const modulusBitsMin = 2048;
-/** Larger keys would make verification too expensive, and are not used in practice. */
+/** Larger keys are not used in practice and would make verification too expensive. */
 const modulusBitsMax = 16_384;
 const exponentMax = 2n ** 32n;
 
@@ -35,7 +35,7 @@ const keyTypes: ReadonlyMap<string, string> = new Map([
   ['ES384', 'secp384r1'],
   ['ES512', 'secp521r1'],
   ['EdDSA', 'ed25519'],
-  // RFC 9864: the same algorithm under the name of its curve.
+  // The same algorithm under the name of its curve (RFC 9864).
   ['Ed25519', 'ed25519'],
 ]);
 
@@ -44,8 +44,8 @@ export function isAcceptedAlgorithm(alg: unknown): alg is string {
 }
 
 /**
- * The key that a token is verified with: the one of its `kid`. A provider with one key often omits the `kid`: then this
- * is the only key of the set that matches the algorithm, if the token has no `kid` either, or if no key has one.
+ * The key that a token is verified with: the one with the token's `kid`. A provider with one key often omits the `kid`:
+ * if the token has none, or no key has one, it is the only key of the set that matches the algorithm.
  */
 export function selectKey(keys: KeySet, kid: string | undefined, alg: string): UpstreamKey | undefined {
   if (kid !== undefined && keys.size > 0) return keys.get(kid);
@@ -53,7 +53,7 @@ export function selectKey(keys: KeySet, kid: string | undefined, alg: string): U
   return fitting.length === 1 ? fitting[0] : undefined;
 }
 
-/** Whether the provider has published the key for this algorithm. */
+/** Whether the key may be used with this algorithm. */
 export function isFor({ alg: only }: UpstreamKey, alg: string): boolean {
   const isEdwards = (name: string) => keyTypes.get(name) === 'ed25519';
   return only === undefined || only === alg || (isEdwards(only) && isEdwards(alg));
@@ -100,7 +100,7 @@ function nameOf(jwk: unknown): string | null | undefined {
 
 function parseKey(jwk: JsonWebKey): UpstreamKey | undefined {
   const { kty, use, key_ops: operations, alg, n, e, crv, x, y } = jwk as Record<string, unknown>;
-  // SPIFFE names the keys of its tokens so.
+  // SPIFFE marks the keys of its tokens with `jwt-svid`.
   const isForSignatures = use === undefined || use === 'sig' || use === 'jwt-svid';
   const verifies = operations === undefined || (Array.isArray(operations) && operations.includes('verify'));
   if (!isForSignatures || !verifies) return undefined;
@@ -121,7 +121,8 @@ function importKey(jwk: Record<string, unknown>): KeyObject {
 }
 
 /**
- * With an exponent of 1, a padded hash is its own signature, so anyone could forge one. An RSA modulus is never even.
+ * With an exponent of 1, a padded hash is its own signature, so anyone could forge a signature. An RSA modulus is never
+ * even.
  */
 function ifStrong(found: UpstreamKey): UpstreamKey | undefined {
   const { modulusLength = 0, publicExponent = 0n } = found.key.asymmetricKeyDetails ?? {};

@@ -55,7 +55,7 @@ test('a key document without a usable key, and tokens of another setting, leave 
   for (let count = 0; count < 3; count += 1)
     assert.equal((await signInBy(identity, realm, token)).body.detail, 'invalid_audience');
   assert.equal(linesOf(realm).length, 1);
-  // Requests that only an attacker sends leave a row in the audit log only.
+  // Requests that only an attacker would send are not logged; they leave only a row in the audit log.
   const forged = await upstream.sign({ sub: newSubject() }, {}, { ...makePair('x'), kid: upstream.key.kid });
   assert.equal((await signInBy(identity, realm, forged)).body.detail, 'invalid_signature');
   assert.equal(linesOf(realm).length, 1);

@@ -4,13 +4,13 @@ const loggedAgainMs = 60_000;
 const faultsMax = 2000;
 
 /**
- * Logs the faults of an identity provider: the first time at once, then once a minute while they last.
- * Anyone can cause such faults at any rate with forged tokens.
+ * Logs the faults of an identity provider: the first time at once, then at most once a minute while they last, because
+ * anyone can cause such faults at any rate with forged tokens.
  */
 export class ProviderFaults {
   readonly #log: Logger;
   readonly #nowMs: () => number;
-  /** Ordered by their last log line. */
+  /** Faults in the order of their last log line. */
   readonly #faults = new Map<string, { loggedAtMs: number; unlogged: number }>();
 
   constructor(log: Logger, nowMs: () => number = () => performance.now()) {
@@ -18,7 +18,9 @@ export class ProviderFaults {
     this.#nowMs = nowMs;
   }
 
-  /** @param fault the kind of fault: each is logged once a minute per provider */
+  /**
+   * @param fault the kind of fault; each kind is logged at most once a minute per provider
+   */
   note(providerId: string, fault: string, about: object, message: string): void {
     const name = `${providerId} ${fault}`;
     const known = this.#faults.get(name);

@@ -4,15 +4,15 @@ import { fail } from '../errors.ts';
 import { type KeySet, parseKeySet } from './key-set.ts';
 import { ProviderFaults } from './provider-faults.ts';
 
-/** The address of a provider's keys, and their maximum cache time. */
+/** The address of a provider's keys, and how long they may be cached. */
 export interface KeySource {
   readonly id: string;
-  /** The provider's key in Baton, for the log. */
+  /** The provider's key (its name) in Baton, for the log. */
   readonly key: string;
   readonly issuer: string;
   readonly registered_issuer: string;
   readonly jwks_uri: string;
-  /** Uploaded keys: then none are fetched. */
+  /** Uploaded keys; if there are any, none are fetched. */
   readonly key_set: object | null;
   readonly jwks_cache_ttl_seconds: number;
   readonly jwks_stale_grace_seconds: number;
@@ -20,22 +20,22 @@ export interface KeySource {
 
 export interface FoundKeys {
   readonly keys: KeySet;
-  /** The provider does not respond, and these are older than its cache TTL. */
+  /** Whether the provider does not respond and these keys are older than its cache TTL. */
   readonly isStale: boolean;
-  /** They were fetched for this request: fetching them again would change nothing. */
+  /** Whether the keys were fetched for this request, so that fetching them again would change nothing. */
   readonly isNew: boolean;
 }
 
 interface Entry {
   readonly source: string;
   keys: KeySet | undefined;
-  /** The start of the fetch that returned them. */
+  /** When the fetch that returned these keys started. */
   readAtMs: number;
-  /** The running fetch, which all callers share. */
+  /** The fetch in progress, which all callers share. */
   fetching: Promise<KeySet> | undefined;
   /**
-   * No new fetch is attempted until then. The pause is as long as the failed fetch took, so a timeout does not delay
-   * every request.
+   * The time before which no new fetch is attempted. The pause is as long as the failed fetch took, so a timeout does
+   * not delay every request.
    */
   failedUntilMs: number;
   /** The time of the last failed fetch, unless one has succeeded since. */
@@ -49,10 +49,13 @@ const forcedIntervalMs = 10_000;
 /** After this part of the cache TTL, keys are fetched again in the background, so that no request waits for it. */
 const refreshAheadPart = 0.8;
 const retryAfterSeconds = 5;
-/** After this time a failure is no longer reported: the keys of an unused provider are not fetched. */
+/**
+ * After this time a failure is no longer reported: the keys of an unused provider are not fetched, so the failure would
+ * never end.
+ */
 const failingMs = 15 * 60_000;
 
-/** They indicate a wrong setting, here or at the provider, or an attack. */
+/** These faults indicate a wrong setting, here or at the provider, or an attack. */
 const faultCodes: ReadonlySet<string> = new Set([
   'unsupported_algorithm',
   'unknown_signing_key',
@@ -61,14 +64,11 @@ const faultCodes: ReadonlySet<string> = new Set([
   'missing_subject_claim',
 ]);
 
-/**
- * The totals of all providers. They don't identify a provider, so that the metrics may be published without
- * authentication.
- */
+/** Totals over all providers. They identify no provider, so the metrics may be published without authentication. */
 export interface ProviderKeysHealth {
   readonly kept: number;
   readonly failing: number;
-  /** Age of the oldest keys of a failing provider. */
+  /** The age of the oldest keys of a failing provider. */
   readonly failingAgeSeconds: number;
 }
 
@@ -93,8 +93,8 @@ export class ProviderKeys {
   }
 
   /**
-   * The keys to verify with: from the cache while they are fresh, otherwise from the provider; if that fails, from the
-   * cache during the provider's grace period. Uploaded keys are used as they are.
+   * The keys to verify with: from the cache while they are fresh, otherwise from the provider; if the provider fails,
+   * from the cache during its grace period. Uploaded keys are used as they are.
    * @throws Refusal `identity_provider_unavailable`, with Retry-After
    */
   async keysOf(source: KeySource): Promise<FoundKeys> {
@@ -136,8 +136,8 @@ export class ProviderKeys {
   }
 
   /**
-   * The number of providers with cached keys, and the state of those whose provider failed recently. The age of
-   * other keys is not a sign of failure: unused keys are not fetched again.
+   * The number of providers with cached keys, and the state of the keys whose provider failed recently. The age of
+   * other keys is not a sign of failure, because unused keys are not fetched again.
    */
   health(): ProviderKeysHealth {
     const nowMs = this.#nowMs();
@@ -222,7 +222,7 @@ export class ProviderKeys {
     );
   }
 
-  /** Records a refusal of a sign-in that more likely indicates a wrong setting than an attack. */
+  /** Records a refused sign-in whose cause is more likely a wrong setting than an attack. */
   noteRefusal({ id, key: identityProvider }: KeySource, code: string): void {
     if (!faultCodes.has(code)) return;
     this.#faults.note(

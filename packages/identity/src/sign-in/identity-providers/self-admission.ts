@@ -22,7 +22,7 @@ const Groups = z
   .transform(sortedSet)
   .describe('Names in the group claim, as the provider writes them; one of them is enough.');
 
-/** The people whom a provider admits by itself. A stored one has both lists. */
+/** The people whom a provider admits automatically. A stored value has both lists. */
 export const Admit = z
   .strictObject({
     domains: Domains.default([]),
@@ -39,7 +39,7 @@ export const Admit = z
   })
   .meta({ id: 'ProviderAdmissionInput' });
 
-/** As it is stored and returned. */
+/** The admission as it is stored and returned. */
 export const ProviderAdmission = z
   .strictObject({ domains: z.array(z.string()), groups: z.array(z.string()), role: z.string() })
   .meta({ id: 'ProviderAdmission' });

@@ -18,7 +18,7 @@ before(async () => {
 });
 after(() => processes[0].close());
 
-/** The acceptance of one link by so many browsers, each with a passkey of its own. */
+/** The acceptance of one link by several browsers at once, each with its own passkey. */
 async function acceptances(token: string) {
   const [identity] = processes;
   const options = await Promise.all(

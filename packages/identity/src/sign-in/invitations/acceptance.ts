@@ -35,7 +35,7 @@ interface Entrance {
 }
 
 /**
- * Reads a link for the person who opens it. Every link that can't be used has the same response.
+ * Reads a link for the person who opens it. Every link that can't be used gets the same response.
  * @throws Refusal `invalid_invitation`, `rate_limited`
  */
 export async function readInvitation(context: Context, secret: string): Promise<OpenInvitation> {
@@ -65,8 +65,8 @@ export async function invitationPasskeyOptions(context: Context, secret: string)
 }
 
 /**
- * Accepts a link (see docs/reference/invitations.md#accept). Passkey or link to a provider, the active person, the used
- * link, the sign-in and the session are stored in one transaction, or nothing is.
+ * Accepts a link (see docs/reference/invitations.md#accept). The passkey or the link to a provider, the active person,
+ * the used link, the sign-in and the session are all stored in one transaction, or none of them is.
  * @throws Refusal, in the order of the endpoint's `errors`
  */
 export function acceptInvitation(context: Context, request: InvitationAcceptance): Promise<StartedSession> {
@@ -84,7 +84,7 @@ async function acceptUnlimited(
       : await byPasskey(context, row, passkey);
   const accepted = await recordedTransaction(context, (inside) => accept(inside, row, entrance)).catch(
     (error: unknown) => {
-      // A concurrent sign-in has linked the same identity.
+      // Fails if a concurrent sign-in has linked the same identity.
       if (violatedConstraint(error) === undefined) throw error;
       return fail('external_identity_conflict', {}, { cause: error });
     },
@@ -94,7 +94,9 @@ async function acceptUnlimited(
   return accepted;
 }
 
-/** @returns undefined when the link can't be used any more */
+/**
+ * @returns undefined when the link can no longer be used
+ */
 async function accept(
   context: Context,
   row: PresentedInvitationRow,
@@ -102,7 +104,7 @@ async function accept(
 ): Promise<StartedSession | undefined> {
   const { db } = context;
   const { id: invitationId, tenant_id: tenantId, principal_id: principalId, kind, role } = row;
-  // Its row serialises acceptances, sign-ins and new passkeys of the person, and makes a disable wait.
+  // This row's lock serializes acceptances, sign-ins and new passkeys of the person, and makes a disable wait.
   const person = await lockMember(db, tenantId, principalId);
   const isUsable = person?.status === 'active' || (person?.status === 'paused' && row.activates);
   if (person === undefined || !isUsable) return undefined;
@@ -152,7 +154,7 @@ async function byPasskey(
   };
 }
 
-/** Verifies the token of a provider, for which its keys may have to be fetched: outside of the transaction. */
+/** Verifies a provider's token, outside of the transaction because the provider's keys may have to be fetched. */
 async function byProvider(
   context: Context,
   row: PresentedInvitationRow,
@@ -179,7 +181,7 @@ async function byProvider(
         externalIdentityId,
         authenticationContextId: recorded.id,
         passkeyId: null,
-        // As in a token of federation, so that disabling the provider revokes its access tokens.
+        // The same as in a token from federation, so that disabling the provider revokes its access tokens.
         clientId: `idp:${open.key}`,
         acr: identity.acr,
         authTime: recorded.auth_time,
@@ -201,7 +203,7 @@ function purposeOf({ id, tenant_id: tenantId }: PresentedInvitationRow) {
   return { purpose: 'accept', about: `${tenantId} ${id}` } as const;
 }
 
-/** Runs `work` for a presented link, and counts its failure. */
+/** Runs `work` for a presented link, and counts a failure of the link. */
 function limited<T>(context: Context, secret: string, work: () => Promise<T>): Promise<T> {
   const publicPrefix = parseInvitationToken(secret);
   return limitFailures(context, publicPrefix && `invitation:${publicPrefix}`, work);
@@ -210,14 +212,14 @@ function limited<T>(context: Context, secret: string, work: () => Promise<T>): P
 /** The link with this secret, if it can be used. @throws Refusal `invalid_invitation` */
 async function requireOpen(context: Context, secret: string): Promise<PresentedInvitationRow> {
   const publicPrefix = parseInvitationToken(secret);
-  // Without the form of a link an empty prefix is looked up, so that the response takes as long.
+  // If the secret doesn't have the form of a link's, an empty prefix is looked up, so that the response takes as long.
   const row = await context.db.row(findPresentedInvitation(publicPrefix ?? '', providersShownMax));
   const isGenuine = isSecretOf(secret, row?.secret_hash);
   if (row === undefined || !isGenuine) return refuse(context, undefined, 'unknown_link');
   return row.refusal === null ? row : refuse(context, row, row.refusal);
 }
 
-/** Refuses a link; audited where its tenant is known. */
+/** Refuses a link; the refusal is audited if the link's tenant is known. */
 function refuse(context: Context, row: PresentedInvitationRow | undefined, reason: string): never {
   context.counters.presented('invitation', row === undefined ? 'unknown' : 'refused');
   if (row !== undefined) {

@@ -17,7 +17,7 @@ import { nowSeconds, type Upstream } from '../federation/testing/upstream.ts';
 import { VirtualAuthenticator } from '../passkeys/testing/authenticator.ts';
 import { addPasskey, ask, invite, signInWith } from '../passkeys/testing/people.ts';
 
-/** Links that are accepted by a sign-in through a provider of the tenant. */
+/** Tests of links that are accepted with a sign-in through a provider of the tenant. */
 
 let identity: TestIdentity;
 let upstream: Upstream;

@@ -110,7 +110,7 @@ export const NewRecoveryLink = z
   .meta({ id: 'NewRecoveryLink' });
 export type NewRecoveryLink = z.infer<typeof NewRecoveryLink>;
 
-/** A new link: its secret only in this response. */
+/** A new link, with its secret, which only this response contains. */
 export const IssuedInvitation = z
   .strictObject({
     invitation: Invitation,
@@ -123,7 +123,7 @@ export const InvitationToken = z.string().min(1).max(500).describe('The secret o
 
 export const InvitationRequest = z.strictObject({ token: InvitationToken }).meta({ id: 'InvitationRequest' });
 
-/** What the person is shown who opens the link. */
+/** What is shown to the person who opens the link. */
 export const OpenInvitation = z
   .strictObject({
     kind: InvitationKind,

@@ -52,7 +52,7 @@ export const create = endpoint({
   path: '/tenants/{tenantId}/invitations',
   summary: 'Invite a person; the secret of the one-time link is shown once.',
   description:
-    'A new person is paused until they accept. `role` is stored and shown; identity gives no rights for it. Earlier links of the person are revoked.',
+    'A new person is paused until they accept. `role` is stored and shown; identity grants no rights for it. Earlier links of the person are revoked.',
   params: tenantParam,
   body: NewInvitation,
   returns: { 201: IssuedInvitation },
@@ -67,7 +67,7 @@ export const createRecovery = endpoint({
   id: 'createRecoveryLink',
   method: 'POST',
   path: '/tenants/{tenantId}/principals/{principalId}/recovery-links',
-  summary: 'Make a one-time link by which a person adds a passkey; its secret is shown once.',
+  summary: 'Make a one-time link with which a person adds a passkey; its secret is shown once.',
   description: 'For somebody who lost their passkeys. Earlier links of the person are revoked.',
   params: principalParams,
   body: NewRecoveryLink,
@@ -109,7 +109,7 @@ export const revoke = endpoint({
   isEmergency: true,
   method: 'POST',
   path: '/tenants/{tenantId}/invitations/{invitationId}:revoke',
-  summary: 'Revoke a link. A repetition changes nothing and keeps the first reason.',
+  summary: 'Revoke a link. Repeating the call changes nothing and keeps the first reason.',
   params: invitationParams,
   query: { reason: Reason.default('revoked') },
   returns: { 204: null },
@@ -151,11 +151,11 @@ export const accept = endpoint({
   method: 'POST',
   path: '/invitations:accept',
   auth: 'presented',
-  summary: 'Accept a link by a new passkey, or by a sign-in through a provider of the tenant.',
+  summary: 'Accept a link with a new passkey, or by signing in through a provider of the tenant.',
   description:
-    'Begins a browser session, whose secret is shown once. All of it is stored, or nothing is; of parallel acceptances of one link, one succeeds.',
+    'Begins a browser session, whose secret is shown once. All of it is stored, or nothing is; of parallel acceptances of one link, only one succeeds.',
   body: InvitationAcceptance,
-  // An ID token of a provider that lists many groups takes more than other bodies of strangers.
+  // An ID token from a provider that lists many groups needs more space than other bodies from strangers.
   bodyBytesMax: 65_536,
   returns: { 200: StartedSession },
   secrets: ['token'],

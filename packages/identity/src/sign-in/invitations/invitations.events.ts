@@ -4,7 +4,7 @@ import { Uuid } from '@baton/values/wire';
 
 const invitation = { invitationId: Uuid, principalId: Uuid, kind: z.enum(['invitation', 'recovery']) };
 
-/** Without names, e-mail and message, which are personal. A link that expires has no event. */
+/** The event contains no names, e-mail or message, which are personal. A link that expires has no event. */
 export const invitationCreated = defineEvent(
   'invitation.created',
   'invitation',

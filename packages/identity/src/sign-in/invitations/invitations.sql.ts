@@ -16,7 +16,7 @@ const columns = part`i.id, i.tenant_id, i.principal_id, i.kind, i.email, i.role,
         else 'open'
       end as status`;
 
-/** Links of a tenant are created one after the other, so that their number is exact. */
+/** Links of a tenant are created one at a time, so that their number is exact. */
 export function lockTenantForInvitations(tenantId: string) {
   return sql<{ status: string }>`select status from tenants where id = ${tenantId} for no key update`;
 }
@@ -27,7 +27,7 @@ export function countOpenInvitations(tenantId: string) {
     where tenant_id = ${tenantId} and accepted_at is null and revoked_at is null and expires_at > now()`;
 }
 
-/** Whether a paused principal is one that an invitation created, and that nobody has accepted yet. */
+/** Whether a paused principal was created by an invitation that nobody has accepted yet. */
 export function findUnacceptedPerson(tenantId: string, principalId: string) {
   return sql<{ is_unaccepted: boolean }>`
     select coalesce(bool_or(activates) and not bool_or(accepted_at is not null), false) as is_unaccepted
@@ -85,7 +85,7 @@ export function findInvitation(tenantId: string, invitationId: string) {
     where i.id = ${invitationId} and i.tenant_id = ${tenantId}`;
 }
 
-/** Revokes open links: one, or all of a person. An expired one is revoked, too. */
+/** Revokes open links: one, or all of a person, including expired ones. */
 export function updateRevoked(order: {
   tenantId: string;
   principalId: string | null;
@@ -100,7 +100,7 @@ export function updateRevoked(order: {
     returning id, principal_id, kind`;
 }
 
-/** A presented link, and why it can't be used; null while it can. */
+/** A presented link, and the reason why it can't be used; null if it can. */
 export interface PresentedInvitationRow
   extends Pick<
     InvitationColumns,
@@ -149,8 +149,8 @@ export function findPresentedInvitation(publicPrefix: string, providersMax: numb
 }
 
 /**
- * Uses a link. No row if it was used, revoked or has expired: by the clock after any wait for a rival, which the start
- * of the transaction may precede.
+ * Uses up a link. Returns no row if it was used or revoked, or has expired. Expiry is checked by the clock after any
+ * wait for a concurrent transaction; the transaction may have started before the expiry.
  */
 export function updateAccepted(invitationId: string, by: NonNullable<InvitationColumns['accepted_by']>) {
   return sql<{ id: string }>`

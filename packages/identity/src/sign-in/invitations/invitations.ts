@@ -68,7 +68,7 @@ export async function createInvitation(
 }
 
 /**
- * Makes a link by which a person adds a passkey without signing in.
+ * Makes a link with which a person adds a passkey without signing in.
  * @throws Refusal `tenant_not_found`, `principal_not_found`, `principal_not_active`, `human_principal_required`,
  * `too_many_invitations`
  */
@@ -90,7 +90,10 @@ export async function createRecoveryLink(
   });
 }
 
-/** Locks the tenant against other new links. @throws Refusal `tenant_not_found` for one that is absent or not active */
+/**
+ * Locks the tenant against other new links. @throws Refusal `tenant_not_found` for a tenant that is missing or not
+ * active
+ */
 async function refuseClosed(db: Db, tenantId: string): Promise<void> {
   const tenant = await db.row(lockTenantForInvitations(tenantId));
   if (tenant?.status !== 'active') fail('tenant_not_found');
@@ -160,7 +163,7 @@ export async function getInvitation(db: Db, tenantId: string, invitationId: stri
 }
 
 /**
- * Revokes a link; a repetition changes nothing and keeps the first reason.
+ * Revokes a link; repeating the call changes nothing and keeps the first reason.
  * @throws Refusal `invitation_not_found`, `invitation_accepted`
  */
 export async function revokeInvitation(

@@ -26,7 +26,7 @@ after(async () => {
 const foreign = makePair('upstream-1');
 const { store, closedTenant, noMember, pausedPrincipal } = storeFaults(() => identity);
 
-/** An acceptance by a provider; its token is signed after all faults are set. */
+/** An acceptance through a provider; its token is signed after all faults are set. */
 interface Acceptance extends Attempt {
   readonly header: Record<string, unknown>;
   readonly claims: Record<string, unknown>;
@@ -100,7 +100,7 @@ const ofLink: readonly Fault<Acceptance>[] = [
   ),
 ];
 
-/** An acceptance by a passkey of a person who has one already. */
+/** An acceptance with a passkey, for a person who already has one. */
 async function prepareWithPasskey(): Promise<Acceptance> {
   const { tenantId, providerId } = await makeRealm(identity, upstream);
   const { principalId } = await makePerson(identity, tenantId);

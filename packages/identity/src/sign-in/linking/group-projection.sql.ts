@@ -30,7 +30,7 @@ export interface Projection {
   groupIds: readonly string[];
 }
 
-/** Deletes memberships from this provider only. */
+/** Deletes only memberships that come from this provider. */
 export function deleteOtherMemberships({ tenantId, principalId, providerId, groupIds }: Projection) {
   return sql<{ group_id: string }>`
     delete from group_members

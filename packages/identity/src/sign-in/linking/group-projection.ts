@@ -18,8 +18,8 @@ import {
 
 /**
  * Makes the memberships from a provider equal to the groups in its token (see docs/reference/providers.md#groups).
- * Without a group claim they remain; an empty list removes them. The caller has locked the person's identity, so two
- * sign-ins of one person do this sequentially.
+ * Without a group claim they remain; an empty list removes them. The caller has locked the person's identity, so
+ * two sign-ins of one person do this one after the other.
  * @param upstream the groups of the token; undefined without a group claim
  * @returns the keys of the Baton groups that the person belongs to through this provider
  */
@@ -62,7 +62,7 @@ function trimGroup(name: string): string {
   return name.trim().replace(/^\/+/, '').trim();
 }
 
-/** Groups that entitle to a privileged scope are not created here: only an administrator may do so. */
+/** Groups that entitle their members to a privileged scope are not created here: only an administrator may do so. */
 async function createMissingGroups(
   context: Context,
   provider: OpenProvider,

@@ -36,7 +36,9 @@ const enter = async (realm: Realm, claims: object, route: Route = 'authenticate'
   assert.equal(status, 200, JSON.stringify(body));
   return body;
 };
-/** `engineers federated` of each membership. */
+/**
+ * For each membership, a string such as `engineers federated`.
+ */
 const membershipsOf = async (principalId: string) =>
   (
     await identity.pool.rows<{ line: string }>(sql`

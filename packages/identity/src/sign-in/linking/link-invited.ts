@@ -9,11 +9,10 @@ import type { UpstreamIdentity } from '../upstream-token/upstream-token.ts';
 import { findLinks, insertLink, lockLinks, updateLink } from './links.sql.ts';
 
 /**
- * Links a person who accepts an invitation to the identity that a token names. Call it with the row of the principal
- * locked.
+ * Links a person who accepts an invitation to the identity that a token names. Call it with the principal's row locked.
  * @returns the id of the external identity
- * @throws Refusal `external_identity_conflict` if it belongs to somebody else, `identity_disabled`
- * @throws a violated unique index when a concurrent transaction links the same
+ * @throws Refusal `external_identity_conflict` if the identity belongs to somebody else, `identity_disabled`
+ * @throws a violated unique index when a concurrent transaction links the same identity
  */
 export async function linkInvited(
   context: Context,

@@ -77,7 +77,7 @@ export async function linkPerson(
 }
 
 /**
- * The person that a token identifies, without a lock; undefined for an unknown one.
+ * The person that a token identifies, without a lock; undefined for an unknown person.
  * @throws Refusal as `linkPerson`
  */
 export async function findPersonOf(
@@ -95,8 +95,8 @@ export async function findPersonOf(
 }
 
 /**
- * Whether the first sign-in of an unknown person creates a principal. A refusal by an administrator takes precedence over
- * what the provider admits by itself.
+ * Whether the first sign-in of an unknown person creates a principal. A refusal by an administrator takes precedence
+ * over automatic admission by the provider.
  */
 export async function mayEnter(
   db: Db,

@@ -37,7 +37,7 @@ export function lockLinks({ providerId, issuer, subject, externalId }: LinkClaim
     for no key update`;
 }
 
-/** As `lockLinks`, without a lock. */
+/** Like `lockLinks`, but without a lock. */
 export function readLinks({ providerId, issuer, subject, externalId }: LinkClaims) {
   return sql<Omit<LinkRow, 'has_subject' | 'has_external_id'>>`
     select id, principal_id, subject, external_id, status, identity_provider_id
@@ -50,7 +50,8 @@ export function readLinks({ providerId, issuer, subject, externalId }: LinkClaim
 export type PersonRow = Pick<RowOf<Tables['principals']>, 'id' | 'kind' | 'status'> & { is_member: boolean };
 
 /**
- * Finds links of any status and tenant. The lock makes a disable wait; the status is read after waiting for a disable.
+ * Finds links of any status and tenant. The lock makes a later disable wait; the status is read after waiting for an
+ * earlier one.
  */
 export function enterPeople(tenantId: string, principalIds: readonly string[]) {
   return sql<PersonRow>`
@@ -60,7 +61,7 @@ export function enterPeople(tenantId: string, principalIds: readonly string[]) {
     from (select * from principals where id = any (${principalIds}::uuid[]) order by id) p`;
 }
 
-/** As `enterPeople` for one person, without a lock. */
+/** Like `enterPeople`, but for one person and without a lock. */
 export function findPerson(tenantId: string, principalId: string) {
   return sql<PersonRow>`
     select p.id, p.kind, p.status, exists (
@@ -69,7 +70,7 @@ export function findPerson(tenantId: string, principalId: string) {
     from principals p where p.id = ${principalId}`;
 }
 
-/** Whether an administrator has refused the identity for a time that hasn't ended. */
+/** Whether an administrator has refused the identity for a period that hasn't ended. */
 export function findRefusal(tenantId: string, { issuer, subject }: Pick<LinkClaims, 'issuer' | 'subject'>) {
   return sql<{ id: string }>`
     select id from sign_in_requests
@@ -77,7 +78,7 @@ export function findRefusal(tenantId: string, { issuer, subject }: Pick<LinkClai
       and expires_at > clock_timestamp()`;
 }
 
-/** Deletes the request of a person who was created meanwhile. */
+/** Deletes the request of a person who has been created in the meantime. */
 export function deletePendingRequest(
   tenantId: string,
   { issuer, subject }: Pick<LinkClaims, 'issuer' | 'subject'>,

@@ -21,17 +21,17 @@ export const authorizeQuery = {
 };
 export type AuthorizeQuery = z.infer<z.ZodObject<typeof authorizeQuery>>;
 
-/** An authorization request in the hands of a browser. */
+/** An authorization request, sealed and kept by a browser. */
 export interface SealedRequest {
   readonly uid: string;
   readonly params: Readonly<Record<string, string>>;
   readonly client: ShownClient;
-  /** Of the browser that began it; empty for a device. */
+  /** The hash of the secret of the browser that began the request; empty for a device. */
   readonly browserHash: string;
   readonly endsAtMs: number;
 }
 
-/** What the person decided, in the hands of the same browser. */
+/** What the person decided, sealed and kept by the same browser. */
 export interface SealedDecision {
   readonly request: SealedRequest;
   readonly endsAtMs: number;

@@ -13,7 +13,7 @@ import { callProvider } from './provider/provider-request.ts';
 import type { ProviderState } from './provider/provider-state.ts';
 import { seal, unseal } from './seals.ts';
 
-/** The part of the flow in which the client's browser talks to us: see docs/reference/oauth.md#requests. */
+/** The part of the flow in which the client's browser calls identity: see docs/reference/oauth.md#requests. */
 
 type Page = Reply<string>;
 
@@ -23,7 +23,7 @@ const refusalTexts: Readonly<Record<string, string>> = {
   authentication_context_expired: 'the sign-in is too old',
 };
 
-/** The secret by which a browser proves that it began a request. */
+/** The secret with which a browser proves that it began a request. */
 const cookieName = 'baton_oauth';
 const cookieForm = /^baton_oauth=([\w-]{43})$/;
 const browserSecretBytes = 32;
@@ -39,7 +39,7 @@ export async function beginAuthorization(context: Context, query: AuthorizeQuery
   const { status, location, body } = await callProvider(state, { method: 'GET', path });
   if (location === undefined || status < 300 || status > 399) return errorPage(body);
   const { interaction, client } = state;
-  // An error for the client.
+  // Without an interaction, this is an error for the client.
   if (interaction === undefined || client === undefined) return redirect(location);
   const { uid } = interaction;
   const browserSecret = cookieIn(context) ?? randomBytes(browserSecretBytes).toString('base64url');
@@ -51,7 +51,7 @@ export async function beginAuthorization(context: Context, query: AuthorizeQuery
     endsAtMs: Date.now() + requestSeconds * 1000,
   };
   const request = seal(context, 'request', sealed);
-  // In the fragment, so that no server and no log on the way sees it.
+  // The request is in the fragment, so that no server and no log on the way sees it.
   const page = `${context.settings.oauthPagesUrl}/oauth2/interaction#request=${request}`;
   return redirect(page, cookieOf(context, browserSecret));
 }
@@ -73,7 +73,7 @@ export async function resumeAuthorization(context: Context, decisionText: string
   try {
     credentialId = await grantDecision(context, decision);
   } catch (error) {
-    // The person sees a page; the refusal is about their own account, or about a second decision.
+    // The person sees a page, because the refusal concerns their own account or a second decision.
     if (!(error instanceof Refusal) || error.code === 'unavailable') throw error;
     return errorPage({ error: error.code, error_description: refusalTexts[error.code] });
   }
@@ -83,7 +83,7 @@ export async function resumeAuthorization(context: Context, decisionText: string
       : { login: { accountId: credentialId, remember: false }, consent: { grantId: credentialId } };
   const { status, location, body } = await resume(context, decision, result);
   const isBack = location !== undefined && status >= 300 && status <= 399;
-  // Nobody has the code of this grant.
+  // Without a code, nobody can redeem this grant.
   if (credentialId !== undefined && !(isBack && URL.parse(location)?.searchParams.has('code') === true))
     await revokeGrant(context, credentialId, 'not_redeemed');
   return isBack ? redirect(location) : errorPage(body);
@@ -121,7 +121,7 @@ function resume(context: Context, { request, granted }: SealedDecision, result: 
   return callProvider(state, { method: 'GET', path, resumes: uid });
 }
 
-/** The request as the library gets it: `resource` in one form, and never without one or without scopes. */
+/** The request as passed to the library: `resource` in one form, and always with a resource and scopes. */
 export function normalizedParams(
   { settings }: Pick<Context, 'settings'>,
   query: Readonly<Record<string, string | undefined>>,
@@ -130,7 +130,7 @@ export function normalizedParams(
   for (const [name, value] of Object.entries(query)) if (value !== undefined) params[name] = value;
   const resource = params['resource']?.replace(/\/+$/, '') ?? defaultResource(settings);
   if (resource !== undefined) params['resource'] = resource;
-  // Identity issues no ID tokens, and refresh tokens to every client that supports them.
+  // Identity issues no ID tokens, and issues refresh tokens to every client that supports them.
   const scopes = (params['scope'] ?? '')
     .split(' ')
     .filter((name) => name !== '' && name !== 'openid' && name !== 'offline_access');
@@ -160,7 +160,7 @@ function errorPage({ error, error_description: description }: Readonly<Record<st
   return reply(400, failurePage(String(error ?? 'invalid_request'), String(description ?? '')), pageHeaders);
 }
 
-/** One for all requests of a browser, so that no page can fill its jar by opening many. */
+/** One cookie for all requests of a browser, so that no page can fill its cookie jar by opening many. */
 function cookieOf({ settings }: Pick<Context, 'settings'>, secret: string): string {
   const { pathname, protocol } = new URL(settings.issuer);
   const secure = protocol === 'https:' ? '; Secure' : '';

@@ -119,7 +119,7 @@ function sealDecision(
   return { redirectTo: `${context.settings.issuer}/oauth2/resume?decision=${sealed}` };
 }
 
-/** Creates the grant and hands it to the device's code, both or neither. */
+/** Creates the grant and assigns it to the device's code, or does neither. */
 async function grantDevice(
   context: Context,
   { request }: Pending,
@@ -185,7 +185,7 @@ interface DevicePayload {
   readonly deviceInfo: { readonly address: string; readonly userAgent: string };
 }
 
-/** A registered client is for the people of its own tenant. */
+/** A registered client is only for people of its own tenant. */
 async function requireClientOfTenant(
   { db }: Context,
   { tenant_id: tenantId }: PresentedSessionRow,

@@ -25,7 +25,7 @@ before(async () => {
 });
 after(() => identity.close());
 
-/** As if the device had waited. */
+/** Makes the last poll seem a minute old, as if the device had waited. */
 const wait = () => identity.pool.run(sql`update oauth_handles set polled_at = now() - interval '1 min'`);
 
 async function pollLater(deviceCode: string, more: Record<string, string> = {}) {

@@ -8,7 +8,9 @@ const batchRowsMax = 1000;
 /** A client that polls for an expired code still learns that it has expired. */
 const keptSeconds = 3600;
 
-/** Deletes expired codes and refresh tokens once a minute. @returns a function that stops it, after the present batch */
+/**
+ * Deletes expired codes and refresh tokens once a minute. @returns a function that stops it, after the current batch
+ */
 export function startExpiredHandleSweep(pool: Pool, log: Logger): () => Promise<void> {
   return startJob({
     firstMs: intervalMs,

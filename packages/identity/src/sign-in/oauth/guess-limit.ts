@@ -7,7 +7,7 @@ export interface GuessBounds {
 }
 
 /**
- * Limits how often one person may guess in this process. In contrast to the failure limits it can't be switched off: a
+ * Limits how often one person may guess in this process. Unlike the failure limits it can't be switched off, because a
  * code that people type is short.
  */
 export class GuessLimit {

@@ -2,8 +2,8 @@ import { createHash } from 'node:crypto';
 import { interactionScript } from './interaction-script.ts';
 
 /**
- * The pages on which people sign in and decide (see docs/reference/oauth.md#pages). They are the same for everybody; the
- * script reads the request from the fragment, and puts text from outside into the page as text only.
+ * The pages on which people sign in and decide (see docs/reference/oauth.md#pages). They are the same for everybody;
+ * the script reads the request from the fragment, and inserts text from outside only as text.
  */
 
 const style = `
@@ -68,7 +68,7 @@ export function interactionPage(kind: 'browser' | 'device', consoleUrl: string):
 `;
 }
 
-/** A request that can't be answered to its client. */
+/** The page for an error that can't be returned to the client. */
 export function failurePage(error: string, description: string): string {
   return `<!doctype html>
 <html lang="en">

@@ -1,5 +1,5 @@
 /**
- * The script of the pages, plain JavaScript because browsers run it as it is. The secret of the sign-in stays in a
+ * The script of the pages: plain JavaScript, because browsers run it as it is. The secret of the sign-in stays in a
  * variable and ends with the decision, so there is no cookie that another site could use.
  */
 export const interactionScript = `

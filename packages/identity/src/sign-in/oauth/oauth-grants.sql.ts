@@ -11,7 +11,7 @@ export interface LiveGrantRow {
   expires_seconds: number;
 }
 
-/** A grant whose tokens are accepted now: also its person must still be active, if it is an agent's. */
+/** A grant whose tokens are currently accepted. If it is an agent's, its person must still be active, too. */
 export function findLiveGrant(credentialId: string) {
   return sql<LiveGrantRow>`
     select g.credential_id, g.tenant_id, g.client_id, g.resource, c.public_prefix, c.scope_ceiling,
@@ -40,7 +40,7 @@ export function insertGrant(made: {
     values (${made.credentialId}, ${made.tenantId}, ${made.grantedBy}, ${made.clientId}, ${made.resource})`;
 }
 
-/** The live grants of a person beyond the newest ones; the least recently used first. */
+/** The live grants of a person beyond the newest ones, least recently used first. */
 export function findSurplusGrants(tenantId: string, grantedBy: string, keptMax: number) {
   return sql<{ credential_id: string }>`
     select g.credential_id from oauth_grants g join platform_access_tokens c on c.id = g.credential_id
@@ -52,13 +52,13 @@ export function findTenantName(tenantId: string) {
   return sql<{ name: string }>`select name from tenants where id = ${tenantId}`;
 }
 
-/** The scopes of an active audience; no row for another one. */
+/** The scopes of an active audience; no row for any other. */
 export function findAudienceScopes(tenantId: string, audience: string) {
   return sql<{ allowed_scopes: string[] }>`
     select allowed_scopes from audiences where tenant_id = ${tenantId} and key = ${audience} and status = 'active'`;
 }
 
-/** Agents as which a person may connect a client. */
+/** The agents that a person may connect a client as. */
 export function findConnectableAgents(tenantId: string, personId: string, rowsMax: number) {
   return sql<{ id: string; display_name: string }>`
     select p.id, p.display_name from agent_connectors a

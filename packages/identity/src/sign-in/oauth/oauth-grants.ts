@@ -34,7 +34,7 @@ const nameLengthMax = 200;
 
 /** What a person has decided to grant. */
 export interface GrantDecision {
-  /** Of the request: a request is granted once. */
+  /** The id of the request, which can be granted only once. */
   readonly uid: string;
   readonly tenantId: string;
   readonly personId: string;
@@ -95,7 +95,9 @@ export async function createGrant(context: Context, decision: GrantDecision): Pr
   return made.id;
 }
 
-/** Locks the principal. One that was disabled since the decision is refused like one that was disabled before. */
+/**
+ * Locks the principal. A principal that was disabled after the decision is refused like one that was disabled before.
+ */
 async function signInOf(
   context: Context,
   tenantId: string,
@@ -110,7 +112,7 @@ async function signInOf(
   }
 }
 
-/** Of more grants of one person than allowed, those that were not used for the longest time end. */
+/** If a person has more grants than allowed, those that have been unused the longest end. */
 async function endSurplus(context: Context, tenantId: string, personId: string): Promise<void> {
   const keptMax = context.settings.IAM_OAUTH_GRANTS_PER_PERSON_MAX;
   for (const { credential_id: credentialId } of await context.db.rows(
@@ -153,14 +155,14 @@ export async function grantableScopes(
   return scopes.length === 0 ? fail('audience_not_allowed', {}, { reason: 'no grantable scope' }) : scopes;
 }
 
-/** The grant as the provider library reads it; undefined once its tokens are no longer accepted. */
+/** The grant in the form that the provider library reads; undefined once its tokens are no longer accepted. */
 export async function grantPayloadOf(db: Db, credentialId: string): Promise<AdapterPayload | undefined> {
   const row = await db.row(findLiveGrant(credentialId));
   if (row === undefined) return undefined;
   return {
     kind: 'Grant',
     jti: row.credential_id,
-    // Every grant is an account of its own: the library shows no account to anybody.
+    // Every grant is a separate account, because the library shows no account to anybody.
     accountId: row.credential_id,
     clientId: row.client_id,
     iat: row.created_seconds,
@@ -170,7 +172,7 @@ export async function grantPayloadOf(db: Db, credentialId: string): Promise<Adap
 }
 
 /**
- * Signs an access token of a grant: Baton's own, as for any other credential.
+ * Signs an access token of a grant: one of Baton's own, as for any other credential.
  * @param found the payload of a code or a refresh token
  * @throws Refusal `invalid_grant`, `audience_not_allowed`, `scope_not_allowed`, `unavailable`
  */

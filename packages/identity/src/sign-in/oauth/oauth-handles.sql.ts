@@ -1,6 +1,6 @@
 import { sql } from '@baton/kernel/database/sql';
 
-/** The models of the provider library that have rows. */
+/** The models of the provider library that are stored as rows. */
 export type HandleKind = 'AuthorizationCode' | 'RefreshToken' | 'DeviceCode';
 
 export interface HandleRow {
@@ -27,7 +27,7 @@ export function insertHandle(made: {
       now() + make_interval(secs => ${made.lifetimeSeconds}))`;
 }
 
-/** No row if the requester, or all together, have too many pending codes. */
+/** Returns no row if the requester, or all requesters together, have too many pending codes. */
 export function insertDeviceCode(made: {
   handleHash: string;
   userCodeHash: string;
@@ -53,7 +53,7 @@ export function insertDeviceCode(made: {
     returning true as inserted`;
 }
 
-/** No row if it was consumed before, in whichever process. */
+/** Returns no row if the handle was already consumed, in any process. */
 export function updateConsumed(kind: HandleKind, handleHash: string) {
   return sql<{ consumed: boolean }>`
     update oauth_handles set consumed_at = now()
@@ -61,7 +61,7 @@ export function updateConsumed(kind: HandleKind, handleHash: string) {
     returning true as consumed`;
 }
 
-/** Deletes the oldest used refresh tokens of a grant: they are stored to recognize a copy that is used again. */
+/** Deletes the oldest used refresh tokens of a grant; used ones are stored so that reuse of a copy is recognized. */
 export function deleteOldRefreshTokens(credentialId: string, keptMax: number) {
   return sql`
     delete from oauth_handles where kind = 'RefreshToken' and handle_hash in (
@@ -84,7 +84,7 @@ export interface DeviceCodeRow {
   expires_at: string;
 }
 
-/** A code that nobody has decided yet. */
+/** A code that hasn't been decided yet. */
 export function findPendingDeviceCode(userCodeHash: string) {
   return sql<DeviceCodeRow>`
     select payload, created_at, expires_at from oauth_handles
@@ -92,7 +92,7 @@ export function findPendingDeviceCode(userCodeHash: string) {
       and expires_at > now()`;
 }
 
-/** No row if it was decided before. */
+/** Returns no row if the code has already been decided. */
 export function updateDecidedDeviceCode(userCodeHash: string, credentialId: string | null, decided: object) {
   return sql<{ decided: boolean }>`
     update oauth_handles
@@ -102,7 +102,7 @@ export function updateDecidedDeviceCode(userCodeHash: string, credentialId: stri
     returning true as decided`;
 }
 
-/** Records a poll. @returns whether the former one was too recent */
+/** Records a poll. @returns whether the previous poll was too recent */
 export function updatePolled(handleHash: string, intervalSeconds: number) {
   return sql<{ is_early: boolean }>`
     with former as materialized (

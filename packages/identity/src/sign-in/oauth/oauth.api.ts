@@ -23,13 +23,13 @@ const Empty = z.string().meta({ contentMediaType: 'text/plain' });
 const exampleToken = 'iam_ses_0123456789ab_the-secret-that-was-shown-once';
 
 export const authorize = endpoint({
-  // The name in version 0.2, where it only explained that there is no sign-in by browser.
+  // Keeps its name from version 0.2, in which it only explained that sign-in through the browser isn't offered.
   id: 'explainAuthorization',
   method: 'GET',
   path: '/oauth2/authorize',
   root: true,
   auth: 'none',
-  summary: 'Request access for an OAuth client by the browser of a person (RFC 6749, with PKCE).',
+  summary: 'Request access for an OAuth client through the browser of a person (RFC 6749, with PKCE).',
   description:
     'Redirects the browser to the page where the person signs in and decides, or back to the client with an error. An unknown client or redirect address gets a page instead.',
   looseQuery: true,
@@ -46,7 +46,7 @@ export const resume = endpoint({
   root: true,
   auth: 'none',
   summary: 'Send the browser back to the OAuth client after the decision.',
-  description: 'Only in the browser that began the request, once.',
+  description: 'Works only once, and only in the browser that began the request.',
   looseQuery: true,
   query: {
     decision: z

@@ -17,7 +17,9 @@ import {
 } from './oauth-handles.sql.ts';
 import { currentState } from './provider/provider-state.ts';
 
-/** Used refresh tokens of a grant that are recognized when they are used again; a new one is made every few minutes. */
+/**
+ * How many used refresh tokens of a grant are recognized when they are used again; a new one is made every few minutes.
+ */
 const usedRefreshTokensMax = 50;
 export const pendingDeviceCodes = { ofOneMax: 20, max: 10_000 };
 
@@ -31,7 +33,7 @@ export function adapterFor(model: string): Adapter {
 }
 
 const adapters: Readonly<Record<string, () => Adapter>> = {
-  // People sign in for every request, so no session outlives one.
+  // People sign in for every request, so no session lasts beyond a request.
   Session: () => ({ ...nothing }),
   // Every token is Baton's own, signed for the response: see `consume` below.
   AccessToken: () => ({ ...nothing }),
@@ -52,7 +54,7 @@ const adapters: Readonly<Record<string, () => Adapter>> = {
   Grant: () => ({
     ...nothing,
     find: (credentialId) => grantPayloadOf(currentState().context.pool, credentialId),
-    // The library calls it when a code or a refresh token is used twice.
+    // The library calls this when a code or a refresh token is used twice.
     destroy: (credentialId) => revokeGrant(currentState().context, credentialId, 'handle_reused'),
   }),
   AuthorizationCode: () => handles('AuthorizationCode'),
@@ -132,13 +134,14 @@ async function storeHandle(
 }
 
 /**
- * Uses up a code or a refresh token. The access token is signed before, so that a full queue of signatures costs nobody
- * the code; it is dropped if a rival has used the handle meanwhile, which revokes the grant like every second use.
+ * Uses up a code or a refresh token. The access token is signed first, so that nobody loses the code to a full signing
+ * queue; the token is dropped if a concurrent request has used the handle in the meantime, which revokes the grant like
+ * every second use.
  */
 async function consumeHandle(kind: HandleKind, handle: string): Promise<void> {
   const state = currentState();
   const { context, found = {}, scopes, resource } = state;
-  // The library would use the handle up before it compares them.
+  // Compared here, because the library would use up the handle before it compares them.
   if (resource !== undefined && resource !== found['resource']) fail('audience_not_allowed');
   const isGranted = found['error'] === undefined;
   const minted = isGranted ? await exchangeLiveGrant(context, found, scopes) : undefined;

@@ -2,20 +2,20 @@ import { createCipheriv, createDecipheriv, hkdfSync, type KeyObject, randomBytes
 import type { Context } from '../context.ts';
 
 /**
- * Authorization requests have no row: they are sealed into the hands of the browser, so that strangers can begin any
- * number of them (see docs/reference/oauth.md#requests). The keys are derived from the signing key, which every process
- * has and the database doesn't.
+ * Authorization requests have no row: they are sealed and kept by the browser, so that strangers can begin any number
+ * of them (see docs/reference/oauth.md#requests). The keys are derived from the signing key, which every process has
+ * and the database doesn't.
  */
 
 type WithKeys = Pick<Context, 'signingKeys'>;
 
-/** A text for one purpose is not accepted for another. */
+/** A sealed text for one purpose is not accepted for another. */
 type Purpose = 'request' | 'decision';
 
 const algorithm = 'aes-256-gcm';
 const [ivBytes, tagBytes] = [12, 16];
 const info = 'authorization requests of Baton';
-/** Above a request whose every parameter has its maximum length, in base64url. */
+/** Longer than a request in which every parameter has its maximum length, in base64url. */
 export const sealedLengthMax = 12_000;
 
 const sealKeys = new WeakMap<KeyObject, Buffer>();
@@ -28,7 +28,9 @@ export function seal({ signingKeys }: WithKeys, purpose: Purpose, content: objec
   return Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64url');
 }
 
-/** @returns undefined for a text that no process of ours has sealed for this purpose */
+/**
+ * @returns undefined for a text that was not sealed for this purpose by one of our processes
+ */
 export function unseal<Content>(
   { signingKeys }: WithKeys,
   purpose: Purpose,
@@ -44,7 +46,7 @@ export function unseal<Content>(
     try {
       opened.push(decipher.final());
     } catch {
-      // Sealed with another key.
+      // The text was sealed with another key.
       continue;
     }
     return JSON.parse(Buffer.concat(opened).toString()) as Content;

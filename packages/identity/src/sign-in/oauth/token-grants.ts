@@ -79,7 +79,7 @@ async function admitPoll({ pool }: Context, deviceCode: string | undefined): Pro
   if (poll?.is_early === true) fail('slow_down');
 }
 
-/** Ends the grant of a refresh token whose holder presents it, used or not. */
+/** Ends the grant of a refresh token that its holder presents, whether the token was used or not. */
 export const revokeRefreshToken: RefreshTokenRevocation = async (context, refreshToken) => {
   const found = await context.db.row(findGrantOfRefreshToken(secretHash(withoutPrefix(refreshToken))));
   if (found === undefined) return;
@@ -87,7 +87,7 @@ export const revokeRefreshToken: RefreshTokenRevocation = async (context, refres
   await revokeToken(context, { tenantId, credentialId, reason: 'logout', actor });
 };
 
-/** The stored handle has no prefix. A token without it is unknown, whatever follows. */
+/** The stored handle has no prefix. A token without the prefix counts as unknown. */
 function withoutPrefix(refreshToken: string): string {
   return refreshToken.startsWith(refreshTokenPrefix) ? refreshToken.slice(refreshTokenPrefix.length) : '-';
 }
@@ -102,7 +102,7 @@ const codes = {
   access_denied: 'access_denied',
 } as const;
 
-/** The library's error as ours, which the envelope of OAuth endpoints turns into the standard's again. */
+/** Turns the library's error into ours, which the envelope of OAuth endpoints turns back into the standard's. */
 function refuseAnswer({ body }: ProviderAnswer): never {
   const { error, error_description: description } = body;
   const code = codes[error as keyof typeof codes];

@@ -1,6 +1,6 @@
 import { sql } from '@baton/kernel/database/sql';
 
-/** No row when it was used; waits for a transaction that is using it. */
+/** Returns no row when the challenge has been used; waits for a transaction that is using it. */
 export function insertUsedChallenge(challengeHash: string, keptSeconds: number) {
   return sql<{ challenge_hash: string }>`
     insert into used_challenges (challenge_hash, expires_at)

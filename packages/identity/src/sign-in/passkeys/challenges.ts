@@ -5,18 +5,18 @@ import type { Context } from '../context.ts';
 import { deleteExpiredChallenges, insertUsedChallenge } from './challenges.sql.ts';
 
 /**
- * Challenges of WebAuthn (see docs/reference/passkeys.md#challenges). A challenge has no row until a valid response uses
- * it: its text, its expiry and what it is for are sealed into the client's hands, so strangers can request any number of
- * them. The key of the seal is derived from the signing key, which every process has and the database doesn't.
+ * Challenges of WebAuthn (see docs/reference/passkeys.md#challenges). A challenge has no row until a valid response
+ * uses it: its text, its expiry and its purpose are sealed and given to the client, so strangers can request any number
+ * of them. The key of the seal is derived from the signing key, which every process has and the database doesn't.
  */
 
 /** What a challenge is for; a response for one purpose is not accepted for another. */
 export interface Challenge {
   readonly challenge: string;
   readonly purpose: 'sign-in' | 'register' | 'accept';
-  /** The person or the invitation that it was made for; empty at a sign-in. */
+  /** The person or the invitation for which the challenge was made; empty for a sign-in. */
   readonly about: string;
-  /** The handle of the user who gets a new passkey; empty at a sign-in. */
+  /** The handle of the user who gets a new passkey; empty for a sign-in. */
   readonly userHandle: string;
 }
 
@@ -28,7 +28,9 @@ export const stateLengthMax = 1000;
 const challengeBytes = 32;
 const macBytes = 32;
 const info = 'passkey challenges of Baton';
-/** More than clocks of processes differ: a used challenge is stored until no process accepts it any more. */
+/**
+ * More than the clocks of processes differ, so that a used challenge is stored until no process accepts it any more.
+ */
 const storedLongerSeconds = 900;
 const deletedMax = 100;
 
@@ -48,7 +50,9 @@ export function makeChallenge(
   return { challenge, state };
 }
 
-/** @returns undefined for a state that no process of ours has made, that has expired, or that is for something else */
+/**
+ * @returns undefined for a state that none of our processes made, that has expired, or that is for something else
+ */
 export function openChallenge(
   { signingKeys }: Pick<Context, 'signingKeys'>,
   state: string,
@@ -64,9 +68,9 @@ export function openChallenge(
 }
 
 /**
- * Uses a challenge up, in the transaction of what its response does. Only valid responses come here, so strangers
- * can't fill the table.
- * @returns whether this is its first use, in whichever process
+ * Uses up a challenge, in the same transaction as the effect of its response. Only valid responses get here, so
+ * strangers can't fill the table.
+ * @returns whether this is the challenge's first use, in any process
  */
 export async function useChallenge(
   db: Db,

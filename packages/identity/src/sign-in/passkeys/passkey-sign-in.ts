@@ -19,12 +19,12 @@ import {
 } from './passkeys.sql.ts';
 import { requestOptions, type VerifiedUse, verifyUse } from './relying-party.ts';
 
-/** A P-256 key that nobody has: an unknown credential takes as long as a known one. */
+/** A P-256 key that nobody has, with which an unknown credential takes as long as a known one. */
 const nobodysKey =
   'pQECAyYgASFYIKe6DpYyx1bfqQClwnjX_8FKvz-xlWdlBH8j5s8qwNGYIlgg1MD4pnAXXNYfTJURTGiAe0ggbclsjsDZ2BpSafzKDpo';
 const nobody = { credential_id: '', public_key: nobodysKey, sign_count: 0, subject: '' };
 
-/** A purpose and nobody in particular: the person is known only by the response. */
+/** Names nobody, because the person is known only from the response. */
 const signInPurpose = { purpose: 'sign-in', about: '' } as const;
 
 /** The options with which a browser requests a passkey; nothing is stored for them. */
@@ -33,7 +33,7 @@ export async function passkeySignInOptions(context: Context): Promise<PasskeyOpt
   return { publicKey: await requestOptions(context.settings, challenge), state };
 }
 
-/** Why a response is not accepted: the caller gets one code, the audit record the reason. */
+/** Why a response is not accepted: the caller gets one code, and the audit record contains the reason. */
 class PasskeyDenied extends Error {
   readonly reason: string;
 
@@ -44,7 +44,7 @@ class PasskeyDenied extends Error {
 }
 
 /**
- * Signs a person in by a passkey, records the sign-in and begins a browser session (see
+ * Signs a person in with a passkey, records the sign-in and begins a browser session (see
  * docs/reference/passkeys.md#sign-in). Every refusal has the same response, and takes as long.
  * @throws Refusal `invalid_passkey`, `rate_limited`
  */

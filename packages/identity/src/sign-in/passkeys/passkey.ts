@@ -80,7 +80,7 @@ export const PasskeyState = z
   .max(stateLengthMax)
   .describe('The `state` of the options that the browser got.');
 
-/** The options for the browser, with the state that the response must be sent with. */
+/** The options for the browser, with the state that must be sent with the response. */
 export const PasskeyOptions = z
   .strictObject({
     publicKey: FreeObject.describe(

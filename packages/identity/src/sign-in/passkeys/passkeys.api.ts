@@ -52,7 +52,7 @@ export const signIn = endpoint({
   method: 'POST',
   path: '/passkeys:sign-in',
   auth: 'presented',
-  summary: 'Sign in by a passkey: begins a browser session, whose secret is shown once.',
+  summary: 'Sign in with a passkey: begins a browser session, whose secret is shown once.',
   description: 'For 300 seconds it also allows issuing platform access tokens.',
   body: PasskeySignInRequest,
   returns: { 200: StartedSession },

@@ -12,7 +12,7 @@ export const passkeyRegistered = defineEvent(
 
 export const passkeyUpdated = defineEvent('passkey.updated', 'passkey', z.strictObject(passkey));
 
-/** Sessions that it began have ended, each with an event of its own. */
+/** The sessions that began with the passkey have ended, each with its own event. */
 export const passkeyRemoved = defineEvent(
   'passkey.removed',
   'passkey',

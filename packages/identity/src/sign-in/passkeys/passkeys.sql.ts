@@ -27,7 +27,7 @@ export function deletePasskey(passkeyId: string) {
   return sql`delete from passkeys where id = ${passkeyId}`;
 }
 
-/** All of a person in a tenant; in all tenants without one. */
+/** Deletes all passkeys of a person in a tenant. */
 export function deletePasskeysOf(tenantId: string, principalId: string) {
   return sql<{ id: string }>`
     delete from passkeys where tenant_id = ${tenantId} and principal_id = ${principalId} returning id`;
@@ -46,7 +46,7 @@ export function findOtherWay(tenantId: string, principalId: string, passkeyId: s
       ) as exists`;
 }
 
-/** A passkey that is presented, and why it can't be used; null while it can. */
+/** A presented passkey, and the reason why it can't be used; null if it can. */
 export interface PresentedPasskeyRow
   extends Pick<
     PasskeyColumns,
@@ -82,8 +82,8 @@ export function findPresentedPasskey(credentialId: string) {
 }
 
 /**
- * Stores a use. No row if the passkey was removed, or another response with this or a later count was first: then the
- * authenticator may have been copied.
+ * Stores a use. Returns no row if the passkey was removed, or if another response with this or a later count was stored
+ * first, in which case the authenticator may have been copied.
  */
 export function updateUsed(use: {
   passkeyId: string;
@@ -99,7 +99,7 @@ export function updateUsed(use: {
     returning id`;
 }
 
-/** No row when the credential is registered already; waits for a transaction that registers it. */
+/** Returns no row when the credential is already registered; waits for a transaction that registers it. */
 export function insertPasskey(made: {
   id: string;
   tenantId: string;
@@ -132,7 +132,7 @@ export function findPasskeyIdentity(tenantId: string, principalId: string) {
     where tenant_id = ${tenantId} and principal_id = ${principalId} and source = 'passkey'`;
 }
 
-/** No row when the person has one, or the handle is taken. */
+/** Returns no row when the person already has one, or the handle is taken. */
 export function insertPasskeyIdentity(made: {
   id: string;
   tenantId: string;
@@ -157,7 +157,7 @@ export interface SignInRow {
   auth_time: string;
 }
 
-/** Records a sign-in by a passkey, from which platform access tokens may be issued for a while. */
+/** Records a sign-in with a passkey, after which platform access tokens may be issued for a while. */
 export function insertPasskeyContext(context: {
   id: string;
   tenantId: string;

@@ -17,7 +17,7 @@ import {
   updatePasskeyName,
 } from './passkeys.sql.ts';
 
-/** Which passkey, and who acts in the audit record where it isn't the caller. */
+/** The passkey, and the actor in the audit record if it isn't the caller. */
 interface PasskeyOrder {
   readonly tenantId: string;
   readonly principalId: string;
@@ -36,7 +36,7 @@ export async function listPasskeys(
 }
 
 /**
- * Gives a passkey another name; the same one changes nothing.
+ * Renames a passkey; the same name changes nothing.
  * @throws Refusal `passkey_not_found`
  */
 export async function renamePasskey(
@@ -55,7 +55,7 @@ export async function renamePasskey(
 
 /**
  * Removes a passkey and ends the sessions that it began.
- * @param withLast also the last way of the person to sign in
+ * @param withLast removes the passkey even if it is the person's last way to sign in
  * @throws Refusal `passkey_not_found`, `last_passkey`
  */
 export async function removePasskey(
@@ -75,7 +75,7 @@ export async function removePasskey(
   await endBrowserSessions(context, { principalId, passkeyId, reason, ...by });
 }
 
-/** Removes every passkey of a person in a tenant. Call it with the row of the principal locked. */
+/** Removes every passkey of a person in a tenant. Call it with the principal's row locked. */
 export async function removeAllPasskeys(
   context: Context,
   { tenantId, principalId, ...rest }: Omit<PasskeyOrder, 'passkeyId'> & { reason: string },
@@ -84,7 +84,9 @@ export async function removeAllPasskeys(
     recordRemoval(context, { tenantId, principalId, passkeyId: id, ...rest }, rest.reason);
 }
 
-/** The passkey, with the row of its person locked: two removals must not take the last two. */
+/**
+ * The passkey, with the row of its person locked, so that two concurrent removals can't remove the last two passkeys.
+ */
 async function requirePasskey({ db }: Context, order: PasskeyOrder): Promise<PasskeyRow> {
   const { tenantId, principalId, passkeyId } = order;
   await lockMember(db, tenantId, principalId);

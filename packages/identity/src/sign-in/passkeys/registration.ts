@@ -22,7 +22,7 @@ interface Person {
   readonly principalId: string;
 }
 
-/** Who gets a new passkey, and what it is called in the list of the authenticator. */
+/** The person who gets a new passkey, and the passkey's name in the authenticator's list. */
 interface NewOwner extends Person {
   readonly userName: string;
   readonly displayName: string;
@@ -30,7 +30,7 @@ interface NewOwner extends Person {
 
 /**
  * The options for a new passkey. Nothing is stored for them.
- * @param replaces the new passkey will be the only one
+ * @param replaces whether the new passkey will be the only one
  * @throws Refusal `too_many_passkeys`
  */
 export async function optionsFor(
@@ -74,8 +74,8 @@ export async function verifyCreated(
 }
 
 /**
- * Stores a verified passkey, and the external identity of the person's passkeys with the first one. Call it with the row
- * of the principal locked.
+ * Stores a verified passkey and, with a person's first one, the external identity of their passkeys. Call it with the
+ * principal's row locked.
  * @throws Refusal `passkey_rejected` for a used challenge, `too_many_passkeys`, `passkey_exists`
  */
 export async function storePasskey(
@@ -103,12 +103,12 @@ export async function storePasskey(
   return { row, externalIdentityId };
 }
 
-/** The external identity of the passkeys: the authenticator knows the person by its subject. */
+/** The external identity of the passkeys; its subject identifies the person to the authenticator. */
 async function requireIdentity(context: Context, person: Person, userHandle: string): Promise<string> {
   const { db, settings } = context;
   const { tenantId, principalId } = person;
   const known = await db.row(findPasskeyIdentity(tenantId, principalId));
-  // Another first passkey was faster, and has another handle.
+  // Another first passkey was registered sooner, with a different handle.
   if (known !== undefined && known.subject !== userHandle)
     fail('passkey_rejected', {}, { reason: 'another_user_handle' });
   if (known !== undefined) return known.id;
@@ -133,7 +133,7 @@ async function refuseMany(db: Db, settings: Context['settings'], { tenantId, pri
 }
 
 /**
- * The options for another passkey of the person whose session it is.
+ * The options for another passkey for the person whose session is presented.
  * @throws Refusal `invalid_token`, `rate_limited`, `authentication_context_expired`, `too_many_passkeys`
  */
 export async function ownRegistrationOptions(context: Context, secret: string): Promise<PasskeyOptions> {
@@ -145,7 +145,8 @@ export async function ownRegistrationOptions(context: Context, secret: string): 
 }
 
 /**
- * Adds a passkey for the person whose session it is. A stolen session alone can't: the sign-in must be recent.
+ * Adds a passkey for the person whose session is presented. A stolen session alone isn't enough: the sign-in must be
+ * recent.
  * @throws Refusal, in the order of the endpoint's `errors`
  */
 export async function registerOwnPasskey(

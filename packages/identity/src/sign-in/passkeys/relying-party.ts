@@ -3,8 +3,8 @@ import type { RelyingParty, Settings } from '../settings.ts';
 import type { NewCredential, UsedCredential } from './passkey.ts';
 
 /**
- * The rules of WebAuthn, by SimpleWebAuthn. The library is loaded at the first use: most processes and tests never need
- * it, and it takes 0.3 s.
+ * The rules of WebAuthn, implemented by SimpleWebAuthn. The library is loaded on first use, because most processes and
+ * tests never need it, and loading takes 0.3 s.
  */
 const library = () => import('@simplewebauthn/server');
 const helpers = () => import('@simplewebauthn/server/helpers');
@@ -22,11 +22,11 @@ export interface NewUser {
   readonly userHandle: string;
   readonly userName: string;
   readonly displayName: string;
-  /** The credentials that the person has: an authenticator with one of them makes no second one. */
+  /** The person's existing credentials: an authenticator that holds one of them doesn't create a second one. */
   readonly credentialIds: readonly string[];
 }
 
-/** The options for creating a passkey that the authenticator finds without a user name. */
+/** The options for creating a passkey that the authenticator can find without a user name. */
 export async function creationOptions(rules: Rules, challenge: string, user: NewUser): Promise<JsonObject> {
   const { generateRegistrationOptions } = await library();
   const options = await generateRegistrationOptions({
@@ -72,7 +72,9 @@ export interface VerifiedPasskey {
   readonly isUserVerified: boolean;
 }
 
-/** @returns the new passkey, or why the response is not accepted, for the log */
+/**
+ * @returns the new passkey or, for the log, the reason why the response is not accepted
+ */
 export async function verifyCreation(
   rules: Rules,
   challenge: string,
@@ -80,7 +82,8 @@ export async function verifyCreation(
 ): Promise<VerifiedPasskey | string> {
   try {
     const { verifyRegistrationResponse } = await library();
-    // An attestation with a certificate would be verified by requests to addresses that the certificate names.
+    // Rejected, because verifying an attestation with a certificate would send requests to addresses that the
+    // certificate names.
     if (await hasCertificates(credential)) return 'attestation_with_certificates';
     if (isEmbedded(credential)) return 'embedded_page';
     const { registrationInfo: found } = await verifyRegistrationResponse({
@@ -108,7 +111,7 @@ async function hasCertificates({ response }: NewCredential): Promise<boolean> {
   const { decodeAttestationObject, isoBase64URL } = await helpers();
   const attestation = decodeAttestationObject(isoBase64URL.toBuffer(response.attestationObject));
   const format = attestation.get('fmt');
-  // Self-attestation by the new key itself has no certificate.
+  // Self-attestation with the new key itself has no certificate.
   return format !== 'none' && (format !== 'packed' || attestation.get('attStmt').get('x5c') !== undefined);
 }
 
@@ -125,7 +128,9 @@ export interface VerifiedUse {
   readonly isUserVerified: boolean;
 }
 
-/** @returns the content of the response, or why it is not accepted, for the audit record */
+/**
+ * @returns the content of the response or, for the audit record, the reason why it is not accepted
+ */
 export async function verifyUse(
   rules: Rules,
   challenge: string,
@@ -163,7 +168,7 @@ function isEmbedded({ response }: NewCredential | UsedCredential): boolean {
   return 'crossOrigin' in data && data.crossOrigin !== false;
 }
 
-/** What browsers must have signed: an origin of ours, and our relying party. */
+/** What browsers must have signed: one of our origins, and our relying party. */
 function expected({ relyingParty, IAM_PASSKEY_USER_VERIFICATION }: Rules) {
   const { id, origins }: RelyingParty = relyingParty;
   return {

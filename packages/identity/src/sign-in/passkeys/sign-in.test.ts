@@ -20,7 +20,7 @@ after(() => identity.close());
 
 const refusal = [401, { detail: 'invalid_passkey' }];
 
-/** The reason of the newest denied sign-in; the record is written after the response. */
+/** The reason for the newest denied sign-in; the record is written after the response. */
 async function reasonOf({ principalId }: Person): Promise<string> {
   const denied = async () =>
     (await auditOf(identity, tenantId)).filter(

@@ -50,7 +50,7 @@ function failureOf(step: StepName, error: unknown): TestStep {
   return failed(step, code, failures[code] ?? 'The document cannot be used.');
 }
 
-/** Reads the discovery document. @returns its addresses, if it is that of the issuer */
+/** Reads the discovery document. @returns its addresses, if the document is that of the issuer */
 export async function discover(
   outbound: Outbound,
   { issuer, registered_issuer: registered }: StoredProvider,

@@ -14,7 +14,7 @@ const TestStep = z
   .meta({ id: 'ProviderTestStep' });
 export type TestStep = z.infer<typeof TestStep>;
 
-/** The result of a sign-in with the token. */
+/** What a sign-in with the token would result in. */
 const Outcome = z.enum(['signs_in', 'created', 'admitted', 'requested', 'refused']);
 
 export const ProviderTest = z

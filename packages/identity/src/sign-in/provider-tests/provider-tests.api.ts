@@ -9,7 +9,7 @@ export const test = endpoint({
   path: '/tenants/{tenantId}/identity-providers/{key}:test',
   summary: 'Test an identity provider step by step: discovery, keys, redirect, token, claims, result.',
   description:
-    'Changes nothing, also with a token: nobody is created or admitted. Another `issuer` and `audience` are tested before they are set. A failed step is part of the response.',
+    'Changes nothing, even with a token: nobody is created or admitted. Another `issuer` and `audience` are tested before they are set. A failed step is part of the response.',
   params: providerParams,
   body: ProviderTestRequest,
   bodyBytesMax: 131_072,

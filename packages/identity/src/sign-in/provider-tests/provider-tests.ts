@@ -13,7 +13,7 @@ import type { ProviderTest, ProviderTestRequest, TestOutcome, TestStep } from '.
 
 const groupsShownMax = 50;
 const groupLengthMax = 200;
-/** Three requests to the provider, of which each may take 5 seconds. */
+/** A test sends three requests to the provider, each of which may take 5 seconds. */
 const probeMsMax = 12_000;
 
 /** Each test sends up to three requests to an address that an administrator chose. */
@@ -120,7 +120,7 @@ function claimsStep(identity: UpstreamIdentity | undefined): TestStep {
       );
 }
 
-/** The result of a sign-in with the token, now. */
+/** What a sign-in with the token would result in now. */
 async function outcomeOf(
   context: Context,
   provider: StoredProvider,

@@ -16,9 +16,9 @@ import {
 const nameLengthMax = 200;
 
 /**
- * Stores the request of an unknown person (see docs/reference/sign-in-requests.md). Repeated sign-ins of the
- * person, and those after a refusal, store nothing new; nor does anybody while the tenant or the provider has as many
- * pending requests as allowed. The caller responds in the same way to all of them.
+ * Stores the request of an unknown person (see docs/reference/sign-in-requests.md). Nothing new is stored for a person
+ * who signs in repeatedly or after a refusal, nor for anybody while the tenant or the provider has the maximum number
+ * of pending requests. The caller responds in the same way in all of these cases.
  */
 export async function requestAdmission(
   context: Context,

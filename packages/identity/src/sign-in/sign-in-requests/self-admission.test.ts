@@ -12,7 +12,7 @@ import {
 } from '../federation/testing/sign-in.ts';
 import type { Upstream } from '../federation/testing/upstream.ts';
 
-/** Providers that admit people by themselves: docs/reference/sign-in-requests.md#admit-without-an-administrator. */
+/** Providers that admit people automatically: docs/reference/sign-in-requests.md#admit-without-an-administrator. */
 
 let identity: TestIdentity;
 let upstream: Upstream;

@@ -47,9 +47,9 @@ export const admit = endpoint({
   id: 'admitSignInRequest',
   method: 'POST',
   path: '/tenants/{tenantId}/sign-in-requests/{signInRequestId}:admit',
-  summary: 'Admit a person: create their principal and link their identity, or nothing.',
+  summary: 'Admit a person: create their principal and link their identity, or do neither.',
   description:
-    'The principal gets the id in `principalId`. Bind it in coordination before, with `POST /admissions`: identity gives no rights. A repetition changes nothing.',
+    'The principal gets the id in `principalId`. Bind it in coordination first, with `POST /admissions`: identity grants no rights. Repeating the call changes nothing.',
   params: requestParams,
   returns: { 200: SignInRequest },
   errors: [
@@ -68,7 +68,8 @@ export const refuse = endpoint({
   method: 'POST',
   path: '/tenants/{tenantId}/sign-in-requests/{signInRequestId}:refuse',
   summary: 'Refuse a person, who cannot make another request for a while.',
-  description: 'The person is not informed. A repetition changes nothing and keeps the first time.',
+  description:
+    'The person is not informed. Repeating the call changes nothing and keeps the end of the first refusal.',
   params: requestParams,
   body: SignInRefusal,
   returns: { 200: SignInRequest },

@@ -16,8 +16,8 @@ interface Asking {
 }
 
 /**
- * Deletes the request of a person who may make another. A recently admitted one stays: the person may have signed in just
- * before their identity was linked.
+ * Deletes the request of a person who may make another one. A recently admitted request stays, because the person may
+ * have signed in just before their identity was linked.
  */
 export function deleteEndedRequest({ tenantId, issuer, subject }: Asking) {
   return sql`
@@ -27,7 +27,7 @@ export function deleteEndedRequest({ tenantId, issuer, subject }: Asking) {
         or status = 'admitted' and decided_at <= clock_timestamp() - interval '1 minute')`;
 }
 
-/** Counts an attempt. Name and e-mail stay those that an administrator may already have seen. */
+/** Counts an attempt. Name and e-mail don't change, because an administrator may already have seen them. */
 export function updateAttempts({ tenantId, issuer, subject }: Asking) {
   return sql<{ id: string }>`
     update sign_in_requests set attempts = least(attempts + 1, 1000000), last_attempt_at = clock_timestamp()
@@ -35,7 +35,7 @@ export function updateAttempts({ tenantId, issuer, subject }: Asking) {
     returning id`;
 }
 
-/** Requests of a tenant are created one after the other, so that their number is exact. */
+/** Requests of a tenant are created one at a time, so that their number is exact. */
 export function lockTenantForRequests(tenantId: string) {
   return sql`select id from tenants where id = ${tenantId} for no key update`;
 }
@@ -109,7 +109,10 @@ export function lockRequest(tenantId: string, requestId: string) {
     for no key update of r`;
 }
 
-/** The provider of a request, shared until the commit: it is disabled or moved either before or after the decision. */
+/**
+ * The provider of a request, with a shared lock until the commit, so that the provider is disabled or moved either
+ * before or after the decision.
+ */
 export function shareProvider(providerId: string) {
   return sql<Pick<StoredProvider, 'id' | 'key' | 'issuer' | 'status' | 'principal_kind'>>`
     select id, key, issuer, status, principal_kind from identity_providers where id = ${providerId} for share`;

@@ -94,7 +94,7 @@ describe('an unknown person who signs in through a provider', () => {
     const { request } = await ask(at, claims);
     assert.match(String(request['displayName']), /^E va {1,2}x{190,}$/);
     assert.equal(String(request['displayName']).length, 200);
-    // Only the claim `email` is what `email_verified` is about.
+    // `email_verified` applies only to the claim `email`.
     assert.deepEqual([request['email'], request['emailVerified']], ['eva@example.com', false]);
     for (const upn of ['no address', 'a@b@c', 7, `${'x'.repeat(320)}@example.com`]) {
       const { request: other, sub } = await ask(at, { nick: '', upn });
@@ -107,7 +107,7 @@ describe('an unknown person who signs in through a provider', () => {
     const at = await asking();
     const answers = await Promise.all(Array.from({ length: 6 }, () => signIn(at, { sub: newSubject() })));
     for (const answer of answers) assert.deepEqual(answer, pending);
-    // A single provider may have half of the tenant's.
+    // A single provider may have half of the tenant's maximum.
     const list = await listOf(at);
     assert.equal(list.length, 3);
     const { subject, id } = list[0] as { subject: string; id: string };
@@ -142,7 +142,7 @@ describe('an unknown person who signs in through a provider', () => {
     const [again] = await listOf(at);
     assert.equal(again?.['status'], 'pending');
     assert.notEqual(again?.['id'], id);
-    // The reserved principal is another one: what was prepared for the first request gives nothing.
+    // Another principal is reserved, so anything prepared for the first request grants nothing.
     assert.notEqual(again?.['principalId'], refused.principalId);
     assert.equal((await decide(at, id, 'admit')).body.detail, 'sign_in_request_not_found');
   });

@@ -51,7 +51,7 @@ export async function getSignInRequest(
 
 /**
  * Admits a person: their principal, with the id that the request reserved, and the link of their identity are stored in
- * one transaction. A repetition changes nothing.
+ * one transaction. Repeating the call changes nothing.
  * @throws Refusal `sign_in_request_not_found`, `sign_in_request_decided`, `sign_in_request_expired`,
  * `sign_in_request_outdated`, `external_identity_conflict`
  */
@@ -66,7 +66,7 @@ export async function admitSignInRequest(context: Context, decision: Decision): 
   const isSame = provider?.issuer === row.issuer && provider.status === 'active';
   if (!isSame || provider.principal_kind !== 'human') return fail('sign_in_request_outdated');
   await createAdmitted(context, row).catch((error: unknown) => {
-    // The identity was linked meanwhile, by hand or by an invitation.
+    // The identity has been linked in the meantime, by hand or by an invitation.
     if (violatedConstraint(error) === undefined) throw error;
     return fail('external_identity_conflict', {}, { cause: error });
   });
@@ -106,7 +106,8 @@ async function createAdmitted(context: Context, row: SignInRequestRow): Promise<
 }
 
 /**
- * Refuses a person, who then can't make another request for a while; an expired request, too. A repetition changes nothing.
+ * Refuses a person, who then can't make another request for a while. An expired request can be refused, too. Repeating
+ * the call changes nothing.
  * @throws Refusal `sign_in_request_not_found`, `sign_in_request_decided`
  */
 export async function refuseSignInRequest(

@@ -66,7 +66,7 @@ const rsaPair = (kid: string, modulusLength: number): SigningPair => ({
 });
 
 /**
- * With these keys published, the provider's tokens have an unknown key, except those of a valid key in the same
+ * While these keys are published, the provider's tokens have an unknown key, except those of a valid key in the same
  * document.
  */
 async function leavesOut(keys: Record<string, object>, pair: SigningPair = good): Promise<void> {
@@ -78,7 +78,7 @@ async function leavesOut(keys: Record<string, object>, pair: SigningPair = good)
 }
 
 test('an RSA key of less than 2,048 bits is left out', async () => {
-  // 512 bits are too few for the padding of anything longer: OpenSSL still makes such keys.
+  // 512 bits are too few for the padding of anything longer. OpenSSL still creates such keys.
   for (const bits of [512, 1024, 2040]) {
     const weak = rsaPair('weak', bits);
     await leavesOut({ [`${bits} bits`]: jwkOf(weak) }, weak);
@@ -248,7 +248,8 @@ test('a provider that redirects, compresses, answers slowly or without end is un
     answer = listener;
     const startedMs = performance.now();
     await assertRefused(identity, realm, 'identity_provider_unavailable', 503, { [name]: signedBy(good) });
-    // The read times out after five seconds, and the second route must not wait again, which would take ten.
+    // The request for the keys times out after five seconds. The second route must not wait for them again, or both
+    // would take ten.
     assertTookLess(startedMs, 9500, name);
     assert.ok(!asked.includes('/moved'));
   }

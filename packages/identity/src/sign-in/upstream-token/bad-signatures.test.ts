@@ -58,7 +58,7 @@ after(async () => {
   await upstream.close();
 });
 
-/** The signed string: the header of a key, and valid claims. */
+/** The string to be signed: the header of a key, and valid claims. */
 const input = ({ kid, alg }: SigningPair = upstream.key, header: object = {}) =>
   `${encode({ alg, kid, ...header })}.${encode(claimsOf(upstream.issuer, { sub: newSubject() }))}`;
 const refused = (tokens: Record<string, string>) =>
@@ -89,15 +89,15 @@ test('an RSA block must be byte by byte that of the standard: no other hash name
   ]);
   assert.ok(signatures.length >= 24);
   await refused(signedTokens(text, Object.fromEntries(signatures)));
-  // The same code creates a valid one.
+  // The code that creates these signatures can also create a valid one.
   await accepted(signedToken(text, signBlock(right, upstream.key.privateKey)));
 });
 
 test('a cube root is no signature for an exponent of 3', async () => {
   const text = input(cubic);
   const forged = cubeRootForgery(text);
-  // A weak implementation would accept it, because its cube has the padding, the name of the hash and the hash at the
-  // expected positions.
+  // A weak implementation would accept the forgery, because its cube has the padding, the name of the hash and the hash
+  // at the expected positions.
   const cube = bytesOf(numberOf(forged) ** 3n, 256);
   const tempting = blocksOf(text).wrong[shortPadding] as Buffer;
   assert.ok(cube.subarray(0, 62).equals(tempting.subarray(0, 62)));
@@ -208,8 +208,8 @@ for (const [alg, pair, length] of [
       }),
     );
     await accepted(signedToken(text, raw));
-    // The standard (FIPS 186) allows both. One can be computed from the other, and no data here is keyed by the
-    // signature.
+    // The standard (FIPS 186) allows both signatures. Accepting both is safe although one can be computed from the
+    // other, because no data here is keyed by the signature.
     await accepted(signedToken(text, both(r, n - s)), 's in its other half');
   });
 
@@ -238,7 +238,7 @@ test('a signature has one text: the base64url of its bytes, without padding, spa
     (last) =>
       last !== right.at(-1) && Buffer.from(`${right.slice(0, -1)}${last}`, 'base64url').equals(signature),
   );
-  // The last character of 256 bytes carries four unused bits.
+  // The last character of the encoding of 256 bytes has four unused bits, so there are 15 other encodings.
   assert.equal(loose.length, 15);
   const tokens: Record<string, string> = {
     'one padding character': `${text}.${right}=`,

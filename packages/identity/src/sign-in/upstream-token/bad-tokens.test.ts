@@ -168,7 +168,7 @@ test('critical headers, and anything but a compact JWS, are invalid', async () =
   const right = signed();
   const [head, body, signature] = right.split('.') as [string, string, string];
   const json = { payload: body, protected: head, signature };
-  // Signed unchanged: only the encoding is wrong.
+  // Signed as given, so that only the encoding is wrong.
   const loose = (text: string) => signedToken(text, rsa(text, upstream.key.privateKey));
   const ending = (text: string, last: (char: string) => string) =>
     text.slice(0, -1) + last(text.at(-1) as string);
@@ -225,7 +225,7 @@ test('a payload that is no object of claims is invalid: nested, packed, cut, or 
     'lists 8,000 deep': signed(header, `${'['.repeat(8000)}${']'.repeat(8000)}`),
     'lists without an end': signed(header, '['.repeat(20_000)),
   });
-  // Nested as deeply as a token allows, in an ignored claim and in those that are read.
+  // Nested as deeply as a token allows, both in an ignored claim and in those that are read.
   const deep = `${'['.repeat(8000)}${']'.repeat(8000)}`;
   await accepted({ 'a deep claim': signed(header, good.replace('{', `{"deep":${deep},`)) });
   await accepted({
@@ -289,7 +289,7 @@ test('a time is a finite number of seconds; nbf and iat have 60 seconds, exp non
       tokens[`${claim} ${value}`] = withText(/}$/, `,"${claim}":${value}}`);
   for (const value of ['NaN', 'Infinity', '0x10', '01', '+1', '.5'])
     tokens[`iat ${value}`] = withText(/}$/, `,"iat":${value}}`);
-  // The clock of the test may be a second behind when the token arrives.
+  // Well beyond the tolerance, because the clock may have advanced by a second when the token arrives.
   for (const claim of ['iat', 'nbf']) {
     tokens[`${claim} 120 seconds ahead`] = withClaims({ [claim]: nowSeconds() + 120 });
     tokens[`${claim} in the far future`] = withClaims({ [claim]: 1e300 });

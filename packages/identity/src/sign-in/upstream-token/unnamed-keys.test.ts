@@ -6,7 +6,8 @@ import { makeRealm, newSubject, signInBy, startFederation } from '../federation/
 import { jwkOf, makePair, type SigningPair, type Upstream } from '../federation/testing/upstream.ts';
 
 /**
- * Providers with one key often omit the `kid`: OpenID Connect requires it only if the key document has several keys.
+ * Tests keys without a `kid`: providers with one key often omit it, because OpenID Connect requires it only if the key
+ * document has several keys.
  */
 
 const rsaPair = makePair('rsa');

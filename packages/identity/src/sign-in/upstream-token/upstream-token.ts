@@ -13,15 +13,15 @@ export interface UpstreamIdentity {
    * The name in the provider's display name claim, cleaned so that it can be stored; undefined if no usable one exists.
    */
   readonly displayName: string | undefined;
-  /** In the provider's e-mail claim; undefined if it holds no address that can be stored. */
+  /** The address in the provider's e-mail claim; undefined if the claim holds no address that can be stored. */
   readonly email: string | undefined;
   readonly isEmailVerified: boolean;
   readonly acr: string | null;
-  /** In the same order as in the token. */
+  /** The values are in the same order as in the token. */
   readonly amr: readonly string[];
   /** RFC 3339, as in the token: it may be in the future. */
   readonly authTime: string | null;
-  /** Undefined when the token has no such claim: memberships remain. An empty list removes them. */
+  /** Undefined when the token has no such claim, in which case memberships remain. An empty list removes them. */
   readonly groups: readonly string[] | undefined;
   /** All claims of the token. */
   readonly claims: Json;
@@ -33,7 +33,7 @@ const tokenBytesMax = 32_768;
 const nameLengthMax = 500;
 const displayNameLengthMax = 200;
 const emailLengthMax = 320;
-/** Control characters, and those that reverse or hide a part of the text. */
+/** Control characters, and characters that reverse or hide part of the text. */
 const invisible = /[\p{Cc}\p{Cf}]+/gu;
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
@@ -67,12 +67,15 @@ function parseHeader(token: string): Json {
   const [head = '', body = '', ...rest] = token.split('.');
   if (rest.length !== 1 || !isBase64Url(head) || !isBase64Url(body)) malformed('upstream token malformed');
   const header = parseObject(Buffer.from(head, 'base64url')) ?? malformed('upstream header malformed');
-  // These are extensions that a verifier must understand; none is implemented.
+  // A verifier must understand the extensions that these parameters announce, and none is implemented here.
   if (Object.hasOwn(header, 'crit') || Object.hasOwn(header, 'b64')) malformed('upstream header critical');
   return header;
 }
 
-/** Accepts only the canonical base64url of the bytes: otherwise one token could be written as several strings. */
+/**
+ * Accepts only the canonical base64url encoding of the bytes, because otherwise one token could be written as several
+ * strings.
+ */
 function isBase64Url(text: string): boolean {
   return /^[A-Za-z0-9_-]*$/.test(text) && Buffer.from(text, 'base64url').toString('base64url') === text;
 }
@@ -98,8 +101,8 @@ function kidOf({ kid }: Json): string | undefined {
 }
 
 /**
- * Verifies with the key whose `kid` is in the token, or with the only one that matches. The provider may have replaced
- * it: keys are fetched again for an unknown `kid`, and for an invalid signature if the key has no `kid`.
+ * Verifies with the key that has the token's `kid`, or with the only key that matches. The provider may have replaced
+ * its keys, so they are fetched again for an unknown `kid`, and for an invalid signature if the key has no `kid`.
  */
 async function verifiedPayload(
   token: string,
@@ -207,7 +210,7 @@ function identityOf(payload: Json, provider: StoredProvider): UpstreamIdentity {
   return identity;
 }
 
-/** Administrators decide about a person whom they know by name, so `name` is read unless another claim is set. */
+/** Administrators recognize a person by name when they decide, so `name` is read unless another claim is set. */
 function nameClaimOf({ display_name_claim: name, unknown_people: unknown }: StoredProvider): string {
   return name === '' && unknown === 'request' ? 'name' : name;
 }
@@ -224,7 +227,7 @@ function emailIn(
   return { email: isAddress ? email : undefined, isEmailVerified };
 }
 
-/** A name that is unusable or invisible is ignored: it must not prevent the sign-in. */
+/** A name that is unusable or invisible is ignored, because it must not prevent the sign-in. */
 function displayNameOf(claim: unknown): string | undefined {
   if (typeof claim !== 'string') return undefined;
   const name = claim
@@ -232,7 +235,7 @@ function displayNameOf(claim: unknown): string | undefined {
     .replace(/\p{Cc}+/gu, ' ')
     .replace(/\p{Bidi_Control}+/gu, '')
     .trim();
-  // Cut by code points, so that no surrogate pair is split.
+  // Truncated by code points, so that no surrogate pair is split.
   const cut = [...name].slice(0, displayNameLengthMax).join('').trim();
   return /[\p{L}\p{N}\p{P}\p{S}]/u.test(cut) ? cut : undefined;
 }
@@ -243,7 +246,7 @@ function textsOf(claim: unknown): string[] | undefined {
   return Array.isArray(claim) ? claim.filter((item) => typeof item === 'string') : undefined;
 }
 
-/** RFC 3339 of seconds since 1970; null for anything but an instant in the years 1 to 9999. */
+/** The RFC 3339 form of seconds since 1970; null for anything but an instant in the years 1 to 9999. */
 function instantText(seconds: unknown): string | null {
   if (!isInstant(seconds) || seconds < -62_135_596_800 || seconds >= 253_402_300_800) return null;
   return new Date(seconds * 1000).toISOString();
@@ -255,7 +258,10 @@ function refuseWeakSignIn({ acr, amr }: UpstreamIdentity, provider: StoredProvid
   if (!isStrong || amrs.some((method) => !amr.includes(method))) fail('step_up_required');
 }
 
-/** Tokens of a shared issuer are all genuine; only their claims distinguish ours from those of other customers. */
+/**
+ * Refuses a token of a shared issuer that is not ours: all tokens of such an issuer are genuine, and only their claims
+ * distinguish our tokens from those of its other customers.
+ */
 function refuseOtherClaims(payload: Json, { required_claims: required }: StoredProvider): void {
   for (const [name, allowed] of Object.entries(required)) {
     const values = textsOf(Object.hasOwn(payload, name) ? payload[name] : undefined) ?? [];

@@ -58,7 +58,7 @@ const headerOf = ({ kid, alg }: SigningPair = upstream.key, changes: object = {}
   kid,
   ...changes,
 });
-/** The signed string: any header, and by default a valid payload. */
+/** The string to be signed: any header, and by default a valid payload. */
 const input = (
   header: unknown = headerOf(),
   payload: unknown = claimsOf(upstream.issuer, { sub: newSubject() }),
@@ -318,7 +318,8 @@ describe('step by step', () => {
       'a key of the forger in x5c': await upstream.sign({}, { x5c: ['AAAA'] }, foreign),
       'a key of the forger at jku': await upstream.sign({}, { jku: `${upstream.issuer}/keys` }, foreign),
     };
-    // The last character of 256 bytes carries four unused bits, so this is another encoding of the same bytes.
+    // The last character of the encoding of 256 bytes has four unused bits, so this is another encoding of the same
+    // bytes.
     const last = good.toString('base64url').at(-1) as string;
     const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
     const twin = alphabet[alphabet.indexOf(last) + 1] as string;

@@ -16,7 +16,7 @@ export interface AcceptingRule
     | 'lifetime_seconds_max'
   > {
   principal_kind: PrincipalRow['kind'];
-  /** Why the principal gets no token; null while it does. */
+  /** Why the principal gets no token; null if it gets one. */
   refusal: string | null;
   /** Null when it isn't an active audience of the tenant. */
   allowed_scopes: string[] | null;

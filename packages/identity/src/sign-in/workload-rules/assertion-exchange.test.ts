@@ -38,7 +38,7 @@ after(() => identity.close());
 
 const grantRefused = [400, { error: 'invalid_grant' }];
 
-/** Asserts the one response to a wrong assertion, which stores nothing but the reason in the audit record. */
+/** Asserts the single response to any wrong assertion, which stores nothing but the reason in the audit record. */
 async function assertRefused(at: WorkloadRealm, assertion: string, reason: string | undefined, what: string) {
   const { audits: before = 0, ...others } = await countRows();
   const answer = await present(identity, assertion);
@@ -361,7 +361,7 @@ test('failures count for their address, and then even a right token waits', asyn
 
 test('the address of an issuer whose keys are not uploaded is read under the rules of providers', async () => {
   const at = await makeWorkloadRealm(identity, {}, { keySet: null });
-  // Discovery at GitHub's real address is not tried: loopback is no public host.
+  // GitHub's real address isn't contacted. An address on loopback is refused, because it isn't public.
   await made(identity.patch(at.path, { jwksUri: 'https://127.0.0.1:1/keys' }));
   const { status, body, headers } = await present(identity, await signJob(at));
   assert.deepEqual([status, body], [503, { error: 'temporarily_unavailable' }]);

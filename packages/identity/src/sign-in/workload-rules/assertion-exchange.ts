@@ -20,12 +20,12 @@ import { useAssertion } from './used-assertions.ts';
 
 type Claims = Readonly<Record<string, unknown>>;
 
-/** The share of the connections for presented assertions: others always find a free one. */
+/** The share of the connections for presented assertions, so that other requests always find a free one. */
 const connectionsShare = 0.25;
 
 /**
- * The exchange of assertions by workload rules (see docs/reference/workload-identity.md#exchange). Everything that is
- * wrong with an assertion has one response.
+ * The exchange of assertions under workload rules (see docs/reference/workload-identity.md#exchange). Every defect of
+ * an assertion gets the same response.
  */
 export function createAssertionExchange(
   tools: Pick<Context, 'settings' | 'providerKeys' | 'outbound' | 'authorizationServer'>,
@@ -39,7 +39,7 @@ export function createAssertionExchange(
   return (context, presented) => {
     const inTurns = poolInTurns(context.pool, limit, '');
     const own: Context = { ...context, ...tools, pool: inTurns, db: inTurns };
-    // Counted by address only, as sign-ins are: nobody can stop the pipelines of others.
+    // Counted only by address, as for sign-ins, so that nobody can stop the pipelines of others.
     return limitFailures(context, undefined, () => exchangeAssertion(own, presented));
   };
 }
@@ -74,7 +74,7 @@ async function exchangeAssertion(context: Context, presented: PresentedAssertion
 }
 
 /**
- * The provider that an assertion names. Its issuer is not proven yet.
+ * The provider that an assertion names. The issuer has not been proven yet.
  * @throws Refusal `invalid_assertion` after as much work as a wrong signature takes
  */
 async function findProvider(
@@ -94,7 +94,9 @@ async function findProvider(
   return fail('invalid_assertion', {}, { reason });
 }
 
-/** @returns the claims. @throws Refusal `invalid_assertion` for any fault; `unavailable` without the keys of the provider */
+/**
+ * @returns the claims. @throws Refusal `invalid_assertion` for any defect; `unavailable` without the provider's keys
+ */
 async function verify(context: Context, provider: StoredProvider, assertion: string): Promise<Claims> {
   try {
     const found = await context.providerKeys.keysOf(provider);
@@ -103,7 +105,7 @@ async function verify(context: Context, provider: StoredProvider, assertion: str
     if (!(error instanceof Refusal)) throw error;
     const { code, headers } = error;
     context.providerKeys.noteRefusal(provider, code);
-    // Not awaited: the response must not take longer than the one to an assertion of an unknown issuer.
+    // Not awaited: the response must not take longer than the one to an assertion from an unknown issuer.
     recordDenial(context, provider, code).catch((failure: unknown) =>
       context.log.error({ err: failure }, 'a refused assertion was not audited'),
     );
@@ -114,8 +116,8 @@ async function verify(context: Context, provider: StoredProvider, assertion: str
 }
 
 /**
- * The scopes that may be granted: those of both ceilings. A rule can't prove a membership, so it never gets privileged
- * ones. Undefined if the audience is not allowed.
+ * The scopes that may be granted: those within both ceilings. A rule can't prove a membership, so it never gets
+ * privileged scopes. Undefined if the audience is not allowed.
  */
 function grantableScopes({ settings }: Context, rule: AcceptingRule, audience: string): string[] | undefined {
   const { audiences, scope_ceiling, allowed_scopes: allowed } = rule;
@@ -151,7 +153,7 @@ async function issueToken(
     credentialId: rule.id,
     clientId: `idp:${provider.key}`,
     audience,
-    // Not null: its audience was found.
+    // Not null, because the rule's audience was found.
     algorithm: rule.signing_algorithm as SigningAlgorithm,
     scope,
     nowSeconds: rule.now_seconds,

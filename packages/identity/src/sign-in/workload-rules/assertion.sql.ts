@@ -48,8 +48,8 @@ export function findAcceptingRules(providerId: string, audience: string, useInte
 }
 
 /**
- * Records that an assertion was used, in one statement, so that one of two processes wins. Of the same assertion a second
- * row is refused, also when the first has expired.
+ * Records that an assertion was used, in one statement, so that only one of two processes succeeds. A second row for
+ * the same assertion is refused, even when the first has expired.
  */
 export function insertUsedAssertion(used: {
   providerId: string;
@@ -72,7 +72,7 @@ export function insertUsedAssertion(used: {
     select (select number from live) >= ${used.liveMax} as is_full, exists (select from inserted) as is_new`;
 }
 
-/** Those of a running exchange in another process are skipped. */
+/** Rows of a running exchange in another process are skipped. */
 export function deleteExpiredAssertions(rowsMax: number) {
   return sql`
     with expired as materialized (

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { valuesByName } from '@baton/values/wire';
 
-/** What a rule requires of one claim of an assertion, and which of two rules is the more specific one. */
+/** What a rule requires of one claim of an assertion, and which of two rules is more specific. */
 
 const Text = z.string().min(1).max(500);
 const valuesMax = 100;
@@ -17,13 +17,13 @@ export const ClaimCondition = z
   .meta({ id: 'ClaimCondition' });
 export type ClaimCondition = z.infer<typeof ClaimCondition>;
 
-/** By the name of the claim, or a JSON Pointer (RFC 6901) into the token: `/kubernetes.io/namespace`. */
+/** Keyed by the name of the claim, or by a JSON Pointer (RFC 6901) into the token: `/kubernetes.io/namespace`. */
 export const ClaimConditions = valuesByName(z.string().min(1).max(200), ClaimCondition, conditionsMax);
 export type ClaimConditions = Readonly<Record<string, ClaimCondition>>;
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Whether all conditions are met. Of a claim that is a list, one element must meet its condition. */
+/** Whether all conditions are met. If a claim is a list, one of its elements must meet the condition. */
 export function meets(payload: Json, conditions: ClaimConditions): boolean {
   return Object.entries(conditions).every(([name, condition]) =>
     textsIn(payload, name).some((text) => isMetBy(condition, text)),
@@ -36,7 +36,7 @@ function isMetBy(condition: ClaimCondition, text: string): boolean {
   return condition.oneOf.includes(text);
 }
 
-/** The values of a claim as texts: GitLab writes ids as texts, others as numbers. */
+/** The values of a claim as strings: GitLab writes ids as strings, others as numbers. */
 function textsIn(payload: Json, name: string): string[] {
   const value = name.startsWith('/') ? resolvePointer(payload, name) : ownValue(payload, name);
   return [value].flat().flatMap((one) => {
@@ -59,8 +59,8 @@ function ownValue(value: unknown, name: string): unknown {
 }
 
 /**
- * The rule that is more specific than all others; undefined if there is none, or if two of them don't compare. A rule is
- * more specific than another if it meets each condition of the other by one of its own, and the other doesn't.
+ * The rule that is more specific than all others; undefined if there is none, or if two of them can't be compared. A
+ * rule is more specific than another if each condition of the other is implied by one of its own, but not the reverse.
  */
 export function mostSpecific<Rule extends { readonly claims: ClaimConditions }>(
   rules: readonly Rule[],

@@ -5,7 +5,7 @@ import { absent, storeFaults, tenantFaults, withFields } from '../../testing/fau
 import type { TestIdentity } from '../../testing/identity.ts';
 import { githubIssuer, makeWorkloadRealm, startWorkloads } from './testing/workloads.ts';
 
-/** The order of refusals of docs/reference/workload-identity.md#rules. */
+/** The order of refusals in docs/reference/workload-identity.md#rules. */
 
 let identity: TestIdentity;
 before(async () => {
@@ -88,7 +88,7 @@ const orders: CheckOrder[] = [
   },
 ];
 
-/** As many rules as a provider may have. */
+/** Creates the maximum number of rules of a provider. */
 const fill = (tenantId: string) =>
   identity.pool.run(sql`
     insert into workload_rules (id, tenant_id, identity_provider_id, key, principal_id, claims, audiences, scope_ceiling,

@@ -6,14 +6,14 @@ interface SharedIssuer {
   readonly isMeant: (issuer: string) => boolean;
   /** Claims with ids that the issuer never gives to anybody else. */
   readonly ids: readonly string[];
-  /** A subject that begins so has an owner. */
+  /** A subject that begins in this way names an owner. */
   readonly ownedSubject: RegExp;
   readonly advice: string;
 }
 
 const sharedIssuers: readonly SharedIssuer[] = [
   {
-    // An enterprise may have an issuer of its own, with its name behind this one.
+    // An enterprise may have its own issuer, with its name after this one.
     isMeant: (issuer) => /^https:\/\/token\.actions\.githubusercontent\.com(\/|$)/i.test(issuer),
     ids: ['repository_id', 'repository_owner_id'],
     ownedSubject: /^repo:[^/:*]+\//,
@@ -30,7 +30,7 @@ const sharedIssuers: readonly SharedIssuer[] = [
 ];
 
 /**
- * Refuses a rule that tokens of strangers would meet.
+ * Refuses a rule that strangers' tokens would match.
  * @throws InvalidRequest with the claim to add
  */
 export function refuseSharedByStrangers(issuer: string, claims: ClaimConditions): void {
@@ -43,7 +43,7 @@ export function refuseSharedByStrangers(issuer: string, claims: ClaimConditions)
 
 function fixesOwner({ ids, ownedSubject }: SharedIssuer, claims: ClaimConditions): boolean {
   const conditionOf = (name: string) => (Object.hasOwn(claims, name) ? claims[name] : undefined);
-  // The prefix of an id is also that of other ids.
+  // A prefix doesn't suffice, because the prefix of one id is also that of other ids.
   if (ids.some((name) => isOfValues(conditionOf(name)))) return true;
   const subject = conditionOf('sub');
   if (subject === undefined) return false;

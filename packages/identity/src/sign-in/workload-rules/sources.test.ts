@@ -6,7 +6,7 @@ import type { TestIdentity } from '../../testing/identity.ts';
 import { jwkOf, makePair, nowSeconds, startUpstream } from '../federation/testing/upstream.ts';
 import { makeWorkloadRealm, present, signJob, startWorkloads } from './testing/workloads.ts';
 
-/** Tokens as other platforms make them; those of GitHub Actions are in the other tests. */
+/** Tokens in the form of other platforms; those of GitHub Actions are in the other tests. */
 
 let identity: TestIdentity;
 before(async () => {
@@ -14,7 +14,7 @@ before(async () => {
 });
 after(() => identity.close());
 
-/** The claims of a job at GitHub, which the tokens of other platforms lack. */
+/** The claims of a job on GitHub, which other platforms' tokens lack. */
 const notOfGithub = Object.fromEntries(
   [
     'repository',
@@ -73,7 +73,7 @@ test('a service account of a private Kubernetes cluster, by its uploaded keys an
     },
     exp: nowSeconds() + 3600,
   });
-  // Clusters sign without a type.
+  // Clusters sign tokens without a `typ`.
   const sign = (claimed: object) => signJob(realm, claimed, { typ: undefined }, clusterKey);
   const { body } = await present(identity, await sign(pod()));
   assert.equal(decodeJwt(body.access_token).sub, realm.principalId);

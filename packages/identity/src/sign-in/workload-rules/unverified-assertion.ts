@@ -1,8 +1,8 @@
 import { generateKeyPairSync, sign, verify } from 'node:crypto';
 
-/** The names in an assertion before its signature is verified: only good for finding its provider. */
+/** The names in an assertion before its signature is verified: useful only for finding its provider. */
 export interface NamesInAssertion {
-  /** Without slashes at its end, as providers store it. */
+  /** Without trailing slashes, as providers store it. */
   readonly issuer: string;
   readonly audiences: readonly string[];
 }
@@ -11,7 +11,7 @@ const issuerLengthMax = 500;
 const audiencesMax = 20;
 const audienceLengthMax = 200;
 
-/** Undefined for a text that can't be an assertion. */
+/** Undefined for a string that can't be an assertion. */
 export function readNamesIn(assertion: string): NamesInAssertion | undefined {
   const { iss, aud } = readPayload(assertion) ?? {};
   if (typeof iss !== 'string' || !isName(iss, issuerLengthMax)) return undefined;
@@ -39,7 +39,7 @@ function readPayload(assertion: string): Readonly<Record<string, unknown>> | und
 const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
 const anySignature = sign('sha256', Buffer.from('decoy'), privateKey);
 
-/** Takes as long as a wrong signature does, so that time doesn't show which issuers are registered. */
+/** Takes as long as a wrong signature does, so that the time doesn't reveal which issuers are registered. */
 export function decoyVerification(assertion: string): void {
   verify('sha256', Buffer.from(assertion), publicKey, anySignature);
 }

@@ -7,14 +7,14 @@ import { fail } from '../errors.ts';
 import { deleteExpiredAssertions, insertUsedAssertion } from './assertion.sql.ts';
 
 const jtiLengthMax = 500;
-/** The clock of this process, by which an assertion expires, may be behind that of the database. */
+/** How far the clock of this process, by which an assertion expires, may be behind the database's. */
 const clockMarginSeconds = 300;
 const retryAfterSeconds = 60;
 const intervalMs = 60_000;
 const batchRowsMax = 1000;
 
 /**
- * Uses up an assertion of a rule that accepts each once.
+ * Uses up an assertion under a rule that accepts each assertion once.
  * @throws Refusal `invalid_assertion` without a `jti`, and for a used one; `unavailable` when the provider has used up
  * too many that haven't expired
  */
@@ -44,7 +44,7 @@ export async function useAssertion(
   fail('invalid_assertion', {}, { reason: 'assertion used before' });
 }
 
-/** Deletes expired assertions once a minute. @returns a function that stops it, after the present batch */
+/** Deletes expired assertions once a minute. @returns a function that stops it, after the current batch */
 export function startUsedAssertionSweep(pool: Pool, log: Logger): () => Promise<void> {
   return startJob({
     firstMs: intervalMs,

@@ -5,7 +5,7 @@ import { Key, NameSet, names, Status, tenantParam } from '../../service/fields.t
 import type { Tables } from '../../service/schema.ts';
 import { ClaimCondition, ClaimConditions } from './claim-condition.ts';
 
-/** Rules of one provider: a token is compared with all of them. */
+/** The maximum number of rules per provider: a token is compared with all of them. */
 export const rulesOfProviderMax = 100;
 
 const daySeconds = 86_400;
@@ -30,7 +30,7 @@ export const WorkloadRule = z
   .meta({ id: 'WorkloadRule' });
 export type WorkloadRule = z.infer<typeof WorkloadRule>;
 
-/** The fields that are set at the creation and can be changed later. */
+/** The fields that are set when a rule is created and can be changed later. */
 const choices = {
   principalId: Uuid.describe('The agent, workload or service account that matching tokens act as.'),
   claims: ClaimConditions.describe(
@@ -69,7 +69,7 @@ export type WorkloadRuleChange = z.infer<typeof WorkloadRuleChange>;
 
 export type RuleRow = RowOf<Tables['workload_rules'], { claims: ClaimConditions }>;
 
-/** A rule with the key of its provider, as responses have it. */
+/** A rule with the key of its provider, as in responses. */
 export type ShownRuleRow = RuleRow & { identity_provider: string };
 
 /** The columns that an administrator chooses and may change. */
@@ -82,7 +82,7 @@ export const workloadRuleOf = wireMapper<ShownRuleRow>()(WorkloadRule, {
   claims: ({ claims }) => claims as WorkloadRule['claims'],
 });
 
-/** The choices of a request by the names of their columns; those that are absent are undefined. */
+/** The fields of a request by column name; absent fields are undefined. */
 export function columnsOf(change: WorkloadRuleChange): Partial<RuleChoices> {
   return {
     principal_id: change.principalId,

@@ -30,9 +30,9 @@ export const create = endpoint({
   id: 'createWorkloadRule',
   method: 'POST',
   path: rulesPath,
-  summary: 'Let tokens of a provider act as a principal, by what they claim.',
+  summary: 'Let tokens of a provider act as a principal, based on their claims.',
   description:
-    'The provider must be one of workloads (`principalKind` `workload` or `none`). Tokens are exchanged at `POST /oauth2/token` with the grant of RFC 7523. For an issuer that strangers share, such as that of GitHub Actions, a condition must fix an owner.',
+    'The provider must be one of workloads (`principalKind` `workload` or `none`). Tokens are exchanged at `POST /oauth2/token` with the grant of RFC 7523. For an issuer that strangers share, such as that of GitHub Actions, a condition must specify an owner.',
   params: providerParams,
   body: NewWorkloadRule,
   returns: { 201: WorkloadRule },

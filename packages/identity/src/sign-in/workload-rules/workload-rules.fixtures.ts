@@ -6,7 +6,7 @@ import { defineFixtures, defineObject, type FixtureTenant } from '../../testing/
 import { made } from '../../testing/objects.ts';
 import { identityProvider } from '../identity-providers/identity-providers.fixtures.ts';
 
-/** The provider of the request, which accepts tokens for rules only. */
+/** The provider of the request, whose tokens are accepted only by rules. */
 async function workloadProvider(
   { identity }: FixtureTenant,
   tenantId: string,

@@ -3,7 +3,10 @@ import type { RuleChoices, RuleRow, ShownRuleRow } from './workload-rule.ts';
 
 type NewRule = Omit<RuleRow, 'status' | 'created_at' | 'last_used_at'>;
 
-/** The provider of rules. A change of it waits, and so does another new rule: their number is counted under the lock. */
+/**
+ * The provider of rules, locked: a change to the provider waits, and so does another new rule, because the number of
+ * rules is counted under the lock.
+ */
 export function lockProviderOfRules(tenantId: string, key: string) {
   return sql<{
     id: string;
@@ -27,7 +30,7 @@ export function findProviderId(tenantId: string, key: string) {
   }>`select id from identity_providers where tenant_id = ${tenantId} and key = ${key}`;
 }
 
-/** No row when the key is taken. */
+/** Returns no row when the key is taken. */
 export function insertRule(rule: NewRule) {
   return sql<RuleRow>`
     insert into workload_rules (id, tenant_id, identity_provider_id, key, principal_id, claims, audiences, scope_ceiling,
@@ -40,7 +43,7 @@ export function insertRule(rule: NewRule) {
       lifetime_seconds_max, status, created_at, last_used_at`;
 }
 
-/** By key, in the order of code points. At most `rulesOfProviderMax`. */
+/** Sorted by key in order of code points. At most `rulesOfProviderMax`. */
 export function findRules(tenantId: string, providerKey: string) {
   return sql<ShownRuleRow>`
     select r.id, r.tenant_id, r.identity_provider_id, r.key, r.principal_id, r.claims, r.audiences, r.scope_ceiling,

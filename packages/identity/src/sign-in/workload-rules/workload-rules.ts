@@ -40,7 +40,7 @@ import {
   updateRuleStatus,
 } from './workload-rules.sql.ts';
 
-/** Names a rule in a path. */
+/** The path parameters that identify a rule. */
 interface RulePath {
   readonly tenantId: string;
   readonly key: string;
@@ -97,7 +97,7 @@ export async function getWorkloadRule(db: Db, { tenantId, key, ruleKey }: RulePa
 
 /**
  * Changes a rule, from the next exchange on: issued tokens remain valid until they expire.
- * @throws Refusal `workload_rule_not_found`, and those of the resulting state as `createWorkloadRule`
+ * @throws Refusal `workload_rule_not_found`, and the refusals of `createWorkloadRule` for the resulting state
  */
 export async function updateWorkloadRule(
   context: Context,
@@ -115,8 +115,8 @@ export async function updateWorkloadRule(
 }
 
 /**
- * Disables or enables a rule. Access tokens of a disabled rule are revoked until it is enabled again. A repetition
- * changes nothing, and is audited too.
+ * Disables or enables a rule. Access tokens of a disabled rule are revoked until it is enabled again. Repeating the
+ * call changes nothing, but is audited, too.
  * @throws Refusal `workload_rule_not_found`
  */
 export async function setWorkloadRuleStatus(

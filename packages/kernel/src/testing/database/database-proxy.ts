@@ -10,7 +10,7 @@ export interface DatabaseProxy {
   /** Ends every connection and refuses new ones. */
   cut(): Promise<void>;
   mend(): Promise<void>;
-  /** Silently drops all traffic from now on, of open connections and of new ones, which are still accepted. */
+  /** Silently drops all traffic from now on, on open connections and on new ones, which are still accepted. */
   silence(): void;
   /** New connections work again. Earlier ones stay silent, as after a change of address. */
   speak(): void;
@@ -51,7 +51,7 @@ export async function startDatabaseProxy(databaseUrl: string): Promise<DatabaseP
     },
     speak() {
       isSilent = false;
-      // The server detects by its own keepalive that these clients have vanished.
+      // The server has to detect by its own keepalive that these clients have vanished.
       for (const pair of pairs) if (pair.isSilent) pair.outgoing.destroy();
     },
   };

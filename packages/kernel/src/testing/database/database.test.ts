@@ -18,7 +18,7 @@ async function query(url: string, text: string): Promise<unknown[]> {
 
 test('databases made at the same time share one template and nothing else', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'baton-migrations-'));
-  // Unique content, because the template would otherwise exist from the previous run.
+  // The content is unique, because otherwise the template would exist already from the previous run.
   await writeFile(join(directory, '0001_things.sql'), `create table things (id int); -- ${directory}`);
   const databases = await Promise.all(Array.from({ length: 6 }, () => createTestDatabase(directory)));
   try {

@@ -5,7 +5,7 @@ import { keepTables } from '../leaks/leaks.ts';
 
 export interface TestDatabase {
   readonly url: string;
-  /** Ends every connection to it first. The rows of its tables are kept for the leak test. */
+  /** Drops the database, after ending every connection to it. The rows of its tables are kept for the leak test. */
   drop(): Promise<void>;
 }
 
@@ -61,11 +61,13 @@ async function templateOf(cluster: string, migrationsDirectory: string): Promise
   const hash = createHash('sha256').update(JSON.stringify(migrations)).digest('hex').slice(0, 16);
   const template = `baton_template_${hash}`;
   await asAdmin(cluster, async (admin) => {
-    // Held until the connection ends: of test processes that start together, one creates the template.
+    // The lock is held until the connection ends, so that only one of several processes that start together creates the
+    // template.
     await admin.query(`select pg_advisory_lock(hashtext($1))`, [template]);
     const { rowCount } = await admin.query('select 1 from pg_database where datname = $1', [template]);
     if (rowCount === 1) return;
-    // Renamed when it is complete, so that a killed process leaves no incomplete template.
+    // The template gets its final name only when it is complete, so that a killed process leaves no incomplete
+    // template.
     const draft = `${template}_${process.pid}`;
     await admin.query(`drop database if exists ${draft} with (force)`);
     await admin.query(`create database ${draft}`);

@@ -8,7 +8,7 @@ import { connect, createServer, type Socket } from 'node:net';
  */
 export interface PoolerProxy {
   readonly url: string;
-  /** The names under which statements were prepared through it. */
+  /** The names of the statements that were prepared through the proxy. */
   readonly prepared: ReadonlySet<string>;
   close(): Promise<void>;
 }
@@ -63,7 +63,7 @@ function openTo(databaseUrl: string): Socket {
     : connect(port, folder ?? target.hostname);
 }
 
-/** Splits bytes into complete messages and changes each; only a client's first message has no type. */
+/** Splits bytes into complete messages and changes each one. Every message has a type except a client's first. */
 function messages(isTyped: boolean, change: (type: string, body: Buffer) => Buffer) {
   let rest = Buffer.alloc(0);
   let hasType = isTyped;

@@ -6,7 +6,7 @@ export function noteStatement(text: string): void {
   noted?.push(text);
 }
 
-/** Runs `work` and returns the statements that were sent meanwhile, in alphabetical order. Calls can't overlap. */
+/** Runs `work` and returns the statements that were sent during it, in alphabetical order. Calls can't overlap. */
 export async function statementsOf<T>(work: () => Promise<T>): Promise<{ result: T; statements: string[] }> {
   const statements: string[] = [];
   noted = statements;

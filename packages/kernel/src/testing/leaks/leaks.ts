@@ -7,7 +7,7 @@ import { secretFields, tokenForms } from './secret-forms.ts';
 /**
  * The leak test's data about a run: every secret that was generated or sent to a service, every logged line, and the
  * final content of the databases. Each test process appends it to its own files in the folder `BATON_LEAK_DIR`; without
- * that setting nothing is stored. `scripts/leaks.ts` searches the one for the other.
+ * that setting nothing is stored. `scripts/leaks.ts` searches the lines and the databases for the secrets.
  */
 
 /**
@@ -20,7 +20,7 @@ export interface Kept {
   readonly isName: boolean;
 }
 
-/** The first character of a line with the name of the table for the following lines. */
+/** Marks a line that contains a table's name: the following lines are rows of that table. */
 export const tableMark = '\x01';
 
 const lengthMin = 16;
@@ -44,8 +44,8 @@ let bytesWritten = 0;
 let databasesKept = 0;
 
 /**
- * A secret that a test generated or that a service returned. Short and common strings, which occur everywhere, are not
- * stored.
+ * A secret that a test generated or that a service returned. Short and very common strings are not stored, because they
+ * occur everywhere.
  */
 export function keepSecret(kind: string, text: string): void {
   keep({ kind, text, isName: false });
@@ -85,7 +85,7 @@ export async function keepTables(databaseUrl: string): Promise<void> {
   if (leakDirectory() === undefined || !isNamed) return;
   databasesKept += 1;
   const client = new pg.Client({ connectionString: databaseUrl, application_name: 'baton-test' });
-  // The end of a test may end every connection to the database while it is read.
+  // A test that ends may close every connection to the database, including this one while it reads.
   client.on('error', () => undefined);
   await client.connect();
   try {
@@ -135,7 +135,10 @@ function keepBody(body: unknown): void {
   }
 }
 
-/** A field with that name can also contain an id or a name; Baton's keys and passwords have their own formats. */
+/**
+ * Whether the value of a field with the name of a secret is one: the field can also contain an id or a name, and
+ * Baton's keys have a format of their own.
+ */
 function isLikeSecret(kind: string, value: string): boolean {
   if (kind === 'password') return true;
   return kind === 'key' ? /^cp_\w{12}_./.test(value) : !uuidForm.test(value);
@@ -202,7 +205,7 @@ function flushOne(file: string): void {
   appendFileSync(join(directory, `${writer}~${process.pid}.${file}`), text);
 }
 
-/** Its path, converted to a file name. */
+/** The path of the test file, converted to a file name. */
 function runningTest(): string {
   return relative(process.cwd(), process.argv[1] ?? 'unknown').replaceAll('/', '!');
 }

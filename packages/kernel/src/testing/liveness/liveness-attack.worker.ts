@@ -3,13 +3,15 @@ import { parentPort } from 'node:worker_threads';
 import type { Sent } from '../matrix/matrix-client.ts';
 import { type Calls, newCalls, send } from './liveness-calls.ts';
 
-/** The hostile caller runs in a separate thread, so that its computation isn't measured as latency of the bystander. */
+/**
+ * The hostile caller runs in a separate thread, so that its own computation isn't measured as the bystander's latency.
+ */
 
 /** Starts a load. The next message of any kind ends it, and its reply contains the results of the calls. */
 export interface Attack {
   readonly url: string;
   readonly hostile: readonly Sent[];
-  /** Connections, each with a pending request. */
+  /** The number of connections, each with a pending request. */
   readonly parallel: number;
 }
 
@@ -22,7 +24,9 @@ parentPort?.on('message', async (attack: Attack | 'end') => {
   } else end = begin(attack);
 });
 
-/** @returns a function that ends the load and returns the calls until then; afterwards no request is pending */
+/**
+ * @returns a function that ends the load and returns the calls made until then; afterwards no request is pending
+ */
 function begin({ url, hostile, parallel }: Attack): () => Promise<Calls> {
   const agent = new Agent({ keepAlive: true });
   const calls = newCalls();

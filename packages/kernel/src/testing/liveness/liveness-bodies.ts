@@ -3,7 +3,10 @@ import { queryShapeOf } from '../../http/input.ts';
 import type { Operation } from '../../http/service.ts';
 import { type SampleRequest, sampleUuid } from '../matrix/matrix-service.ts';
 
-/** One of the worst requests that an endpoint takes to read: the body and query that replace those of a valid request. */
+/**
+ * One of the requests that are the most expensive for an endpoint to read: the body and query that replace those of a
+ * valid request.
+ */
 export interface Hostile {
   readonly name: string;
   readonly text?: string;
@@ -15,7 +18,7 @@ type JsonSchema = Readonly<Record<string, unknown>>;
 
 interface Growth {
   readonly definitions: Readonly<Record<string, JsonSchema>>;
-  /** The share of the maximum length, so that a body fits into its limit. */
+  /** The share of each maximum length; less than 1 if the body would otherwise exceed its limit. */
   readonly share: number;
   readonly depth: number;
   /** The remaining size: the longest lists of the longest strings would not fit into memory. */
@@ -30,7 +33,7 @@ const freeDepth = 18;
 const queryCharactersMax = 6000;
 const shares = [0, 0.003, 0.01, 0.03, 0.06, 0.12, 0.25, 0.5, 1];
 const depthMax = 8;
-/** The number of unparsed bytes that each connection sends. */
+/** The number of bytes that each connection sends to an endpoint that doesn't parse its body. */
 const bytesSentMax = 4_194_304;
 
 /**
@@ -46,7 +49,8 @@ export function worstRequests(endpoint: Operation, sample: SampleRequest, bytesM
 function worstBodies(endpoint: Operation, sample: SampleRequest, bytesMax: number): Hostile[] {
   if (endpoint.form) return worstForms(bytesMax);
   if (endpoint.bytes) return [{ name: 'bytes', text: 'x'.repeat(Math.min(bytesMax, bytesSentMax)) }];
-  // The most expensive bodies to read. Grouped as one kind, because the same code reads the bodies of all endpoints.
+  // The most expensive bodies to read. They are grouped as one kind, because the same code reads the bodies of all
+  // endpoints.
   const raw = [
     filled('{"x":[', '1e22,', '1]}', bytesMax),
     filled('{"x":[', '9007199254740993,', '1]}', bytesMax),
@@ -99,7 +103,7 @@ function worstForms(bytesMax: number): Hostile[] {
   ];
 }
 
-/** As often as it fits. */
+/** Repeats the part as often as it fits. */
 function filled(start: string, part: string, end: string, bytesMax: number): string {
   return `${start}${part.repeat(Math.floor((bytesMax - start.length - end.length) / part.length))}${end}`;
 }

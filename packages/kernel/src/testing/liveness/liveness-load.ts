@@ -10,7 +10,9 @@ import { type Calls, newCalls, send } from './liveness-calls.ts';
 export interface LoadOptions extends Attack {
   readonly ordinary: readonly Sent[];
   readonly lastsMs: number;
-  /** Fewer calls of the bystander prove nothing; if they are slow, the load is extended, up to 6 s. */
+  /**
+   * If the bystander has made fewer calls, they prove nothing; if its calls are slow, the load is extended, up to 6 s.
+   */
   readonly samplesMin?: number;
 }
 

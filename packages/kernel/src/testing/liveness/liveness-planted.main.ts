@@ -6,7 +6,7 @@ const heldBytes = 800 * 1024 * 1024;
 const slowMs = 450;
 
 const held: Buffer[] = [];
-/** Runs one at a time, like requests for the same rows: a later caller waits for all earlier ones. */
+/** Runs calls one at a time, like requests for the same rows: each waits for all earlier ones. */
 let line: Promise<unknown> = Promise.resolve();
 let isSlow = false;
 
@@ -14,8 +14,8 @@ const answers: Record<string, () => Promise<number> | number> = {
   '/api/ordinary': () => (isSlow ? inLine(() => 200) : 200),
   '/api/fair': () => 200,
   '/api/spin'() {
-    // Measure CPU time: on a busy machine, 400 ms of wall-clock time used less than the 250 ms of CPU time that the
-    // test allows.
+    // Measure CPU time: on a busy machine, 400 ms of wall-clock time once contained less than the 250 ms of CPU time
+    // that the test allows.
     for (let [tookMs, before] = [0, process.threadCpuUsage()]; tookMs < spinMs; ) {
       const { user, system } = process.threadCpuUsage(before);
       tookMs = (user + system) / 1000;

@@ -23,7 +23,7 @@ if (process.send !== undefined) {
   let [lookedAtMs, computedMs] = [performance.now(), threadMs()];
   const timer = setInterval(() => {
     const [nowMs, nowComputedMs] = [performance.now(), threadMs()];
-    // A process that waits for a core is late without having done any work.
+    // A process that waits for a core is late although it hasn't done any work.
     blockedMs = Math.max(blockedMs, Math.min(nowMs - lookedAtMs, nowComputedMs - computedMs));
     [lookedAtMs, computedMs] = [nowMs, nowComputedMs];
     rssMaxBytes = Math.max(rssMaxBytes, process.memoryUsage.rss());
@@ -43,7 +43,7 @@ if (process.send !== undefined) {
     process.send?.(reading);
   });
   process.channel?.unref();
-  // A killed test process can't stop its service.
+  // A test process that is killed can't stop its service, so the service stops itself.
   process.on('disconnect', () => process.exit());
 }
 

@@ -21,7 +21,7 @@ export interface ProbedProcess {
 }
 
 /**
- * The heap size that docs/operations.md recommends: without a limit, V8 collects garbage late and the process grows.
+ * The heap size that docs/operations.md recommends. Without a limit, V8 collects garbage late and the process grows.
  */
 export const heapMiB = 384;
 

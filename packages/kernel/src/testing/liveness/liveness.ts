@@ -31,14 +31,15 @@ export interface LivenessSetup<Tenant extends object> extends MatrixSetup<Tenant
 /** The limits that apply to all other callers while one caller sends its worst requests. */
 export const livenessBounds = {
   /**
-   * The factor over the bystander's quiet p99; on a busy machine, less than `p99MsFloor` proves nothing.
+   * The maximum factor by which the bystander's p99 may exceed its quiet p99. On a busy machine, a p99 below
+   * `p99MsFloor` proves nothing.
    */
   p99TimesMax: 5,
   p99MsFloor: 250,
   /**
    * The maximum CPU time of an iteration of the event loop. Of 650 kinds of requests on two cores, 19 took 100 to 236
-   * ms: a step of a 1 MiB body and a garbage collection in the same iteration. A body that is read at once would take
-   * 400 ms.
+   * ms, because a step of a 1 MiB body and a garbage collection fell into the same iteration. A body that is read at
+   * once would take 400 ms.
    */
   blockedMsMax: 250,
   /**
@@ -73,16 +74,19 @@ const endpointsTogether = isLong ? 1 : 4;
 const togetherLastsMs = 300;
 const quietLastsMs = 500;
 /**
- * A request that exceeded a limit is retried until the bystander has made this many calls: the p99 of twelve calls is
- * the slowest one.
+ * A request that exceeded a limit is retried until the bystander has made this many calls, because the p99 of only
+ * twelve calls is simply the slowest one.
  */
 const secondSamplesMin = 100;
 /**
- * In the short form other tests run at the same time, which once made two attempts of 260 endpoints exceed the limit by
- * a tenth.
+ * In the short form other tests run at the same time. In a run of 260 endpoints, this once made two attempts exceed the
+ * limit by a tenth.
  */
 const attemptsMax = isLong ? 2 : 3;
-/** Tokens live 300 s. In the long form an endpoint takes up to 4 s, so a service is restarted after this many. */
+/**
+ * Tokens live for 300 s. In the long form an endpoint takes up to 4 s, so the service is restarted, with new tokens,
+ * after this many endpoints.
+ */
 const endpointsPerRig = isLong ? 40 : 1000;
 /** Connections of the hostile caller. */
 const usualParallel = isLong ? 24 : 12;
@@ -140,8 +144,8 @@ export async function findUnanswered<Tenant extends object>(
   for (const endpoint of setup.endpoints) {
     const { sample, worst } = await worstOf(setup, target, endpoint);
     for (const one of worst) {
-      // All endpoints share the code that reads full-size bodies. Sending a megabyte to each would take longer than all
-      // other requests.
+      // All endpoints share the code that reads full-size bodies, and sending a megabyte to each would take longer than
+      // all other requests.
       const text = one.name === 'full size' ? `${endpoint.auth} ${one.text}` : undefined;
       if (text !== undefined && read.has(text)) continue;
       if (text !== undefined) read.add(text);
@@ -184,7 +188,7 @@ export async function openRig<Tenant extends object>(setup: LivenessSetup<Tenant
     const child = await startProbed({ ...setup.program, env: service.env ?? {} });
     closers.push(() => child.stop());
     const ordinary = await setup.ordinary(service);
-    // The first calls compile the code.
+    // The first calls are not measured: they compile the code.
     await quietP99Of(child, ordinary);
     const { rssBytes } = await child.measure();
     const quietP99Ms = await quietP99Of(child, ordinary);
@@ -260,7 +264,7 @@ export async function tryEndpoint<Tenant extends object>(
   return problems;
 }
 
-/** Requests of one name together. */
+/** Groups the requests by name. */
 function groupsOf(worst: readonly Hostile[]): Hostile[][] {
   const groups = new Map<string, Hostile[]>();
   for (const one of worst) groups.set(one.name, [...(groups.get(one.name) ?? []), one]);
@@ -326,7 +330,7 @@ async function measure<Tenant extends object>(
   return { ...figures, problems: problemsOf(figures, bystander, theirs) };
 }
 
-/** Waits until the work of the previous load has finished and a call takes its usual time. */
+/** Waits until the previous load's work has finished and a call takes its usual time again. */
 async function untilCalm({ url }: ProbedProcess, [call]: readonly Sent[]): Promise<void> {
   const startedAt = performance.now();
   for (let calm = 0; calm < 2 && performance.now() - startedAt < calmMsMax; ) {

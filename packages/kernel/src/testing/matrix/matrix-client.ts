@@ -31,7 +31,10 @@ export function createClient(url: string): Client {
   };
 }
 
-/** A hanging request fails with its own error before the test times out. A busy machine responds within seconds. */
+/**
+ * A hanging request fails with its own error before the test times out. Even on a busy machine, a response arrives
+ * within seconds.
+ */
 const answerWaitMs = 60_000;
 
 function send(
@@ -43,7 +46,7 @@ function send(
     const length = declaredBytes ?? (body === undefined ? undefined : Buffer.byteLength(body));
     const outgoing = request(`${url}${path}`, {
       method,
-      // A body that never arrives would leave the connection unusable for the next request.
+      // A separate connection: a body that never arrives would leave the shared one unusable for the next request.
       agent: declaredBytes === undefined ? agent : false,
       headers: {
         ...(length === undefined

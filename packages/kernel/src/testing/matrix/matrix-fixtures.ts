@@ -4,7 +4,10 @@ import { pathToFileURL } from 'node:url';
 import { endpointName, type Operation } from '../../http/service.ts';
 import type { SampleRequest } from './matrix-service.ts';
 
-/** One kind of object that requests need. It is created when a request needs it, once for that request. */
+/**
+ * One kind of object that requests need. An object is created when a request first needs it, and used by that request
+ * only.
+ */
 export interface ObjectFixture<Tenant extends object, Made extends object = object> {
   /**
    * The path of the object, up to its parameter: `/claims/{id}`. A parameter with this path gets the object's field
@@ -18,13 +21,13 @@ export interface ObjectFixture<Tenant extends object, Made extends object = obje
 
 /** The context of fixtures: the tenant, and the other objects of the same request. */
 export type FixtureScope<Tenant extends object> = Tenant & {
-  /** The object of this request, created at the first call. */
+  /** The object of this request, created on the first call. */
   get<Made extends object>(object: ObjectFixture<Tenant, Made>): Promise<Made>;
 };
 
 /** Additions to a request, beyond objects for its parameters and the declared example as its body. */
 export interface RequestParts {
-  /** Instead of the objects of the path. */
+  /** Replaces the objects that the path refers to. */
   readonly params?: Readonly<Record<string, string>>;
   /** With its question mark. */
   readonly query?: string;
@@ -158,7 +161,7 @@ export function makeFixture<Tenant extends object>(
   return scopeOf(tenant).get(object);
 }
 
-/** The scope of one request: each object is created once in it. */
+/** The scope of one request, in which each object is created once. */
 function scopeOf<Tenant extends object>(tenant: Tenant): FixtureScope<Tenant> {
   const made = new Map<unknown, Promise<object>>();
   const scope: FixtureScope<Tenant> = {

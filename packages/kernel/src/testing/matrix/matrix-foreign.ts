@@ -114,7 +114,7 @@ function fixtureOf(
 
 const found = new WeakMap<z.ZodType | object, string[]>();
 
-/** The paths of the fields that are declared as identifiers: a UUID, or a string that is declared as an id. */
+/** The paths of the fields that are declared as identifiers: a UUID, or another string that is declared as an id. */
 function identifiersIn({ body, query }: Operation, place: 'query' | 'body'): string[] {
   const key = place === 'body' ? body : query;
   if (key === undefined || (place === 'query' && Object.keys(query).length === 0)) return [];
@@ -153,7 +153,7 @@ function pathsIn(given: JsonSchema, root: JsonSchema, path: readonly string[] = 
   ];
 }
 
-/** The field at the beginning of a path, with the identifier in it: `excluded.[]` is `{ excluded: [id] }`. */
+/** The first field of a path, with the identifier inside: for `excluded.[]`, `{ excluded: [id] }`. */
 function fieldAt(path: string, id: string, body: unknown): object {
   const [first, ...rest] = path.split('.') as [string, ...string[]];
   const inside = (body as Readonly<Record<string, unknown>> | undefined)?.[first];
@@ -162,7 +162,10 @@ function fieldAt(path: string, id: string, body: unknown): object {
   return { [first]: { ...(inside as object), ...fieldAt(rest.join('.'), id, inside) } };
 }
 
-/** Background work of the process can change the state between the two; then they are compared again. */
+/**
+ * Background work of the process can change the state between the two requests. If the responses differ, both requests
+ * are sent and compared again.
+ */
 const attemptsMax = 5;
 
 /** Sends the same request with a foreign and with an absent identifier. @returns the status of both responses */

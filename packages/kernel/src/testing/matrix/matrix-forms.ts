@@ -39,7 +39,7 @@ export const formCases: readonly MatrixCase[] = [
       const loose = { ...request, query: `?zebra=${canary}&zebra=%00` };
       const { status, text } = await sendAs(matrix, endpoint, 'allowed', loose);
       if (status !== matrix.adapter.rulesOf(endpoint).invalid.status) return;
-      // The endpoint requires other parameters: their absence is refused, nothing else.
+      // The endpoint requires other parameters, so only their absence is refused.
       assert.equal((await sendAs(matrix, endpoint, 'allowed', request)).text, text);
     },
   },
@@ -152,7 +152,10 @@ function freeQuery({ query }: Operation): string | undefined {
   return Object.keys(query).find((name) => query[name]?.safeParse('a\0b').success);
 }
 
-/** The endpoint's example with `text` added to a string whose content the schema leaves free; undefined without one. */
+/**
+ * The endpoint's example with `text` added to a string whose content the schema leaves free; undefined if there is no
+ * such string.
+ */
 export function withText(
   { body, example }: Operation,
   text: string,

@@ -189,8 +189,9 @@ function refusesAbsence({ errors }: Operation): boolean {
 }
 
 /**
- * A valid identifier that doesn't exist, for each parameter. An object that no tenant owns is refused only if the
- * endpoint declares it: a list of an unknown tenant may be empty instead.
+ * For each parameter, a valid identifier that doesn't exist. Identifiers of objects that no tenant owns are included
+ * only if the endpoint declares a refusal for them, because, for example, a list of an unknown tenant may be empty
+ * instead.
  */
 function absentParams(endpoint: Operation, owned: readonly string[]): [string, string][] {
   const { method, path, params, returns } = endpoint;
@@ -209,7 +210,7 @@ function absentParams(endpoint: Operation, owned: readonly string[]): [string, s
 }
 
 /**
- * The caller whose If-Match and key are checked: a caller without the permission, unless the permission is checked
+ * The caller with which If-Match and the key are checked: one without the permission, unless the permission is checked
  * first.
  */
 function whoGetsPastForm({ permissionFirst }: Operation): 'allowed' | 'powerless' {

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { withText } from './matrix-forms.ts';
 import { assertRefused, keyed, type MatrixCase, sendAs } from './matrix-service.ts';
 
-/** Tests that a valid request is accepted, and the response to its repetition. */
+/** Tests that a valid request is accepted, and the response when it is repeated. */
 export const replayCases: readonly MatrixCase[] = [
   {
     name: 'a request of the right form is accepted',

@@ -44,7 +44,7 @@ export interface MatrixRules {
   readonly ifMatchInvalid?: Expected;
 }
 
-/** A request without its credential. */
+/** A request to which no credential has been added yet. */
 export interface SampleRequest {
   readonly params: Readonly<Record<string, string>>;
   readonly query?: string;
@@ -62,7 +62,7 @@ export interface MatrixAdapter {
   readonly ignoredChanges: readonly string[];
   /** The rules may differ by endpoint: SCIM has its own envelope. */
   rulesOf(endpoint: Operation): MatrixRules;
-  /** The code in a response's envelope; undefined for another envelope. */
+  /** The code in a response's envelope; undefined if the body isn't this envelope. */
   codeOf(body: unknown): string | undefined;
   keyRequired(endpoint: Operation): boolean;
   bodyBytesMax(endpoint: Operation): number;
@@ -79,11 +79,14 @@ export interface MatrixAdapter {
 
 /** An identifier in a body or a query. */
 export interface IdentifierFixture {
-  /** The path of such an object: `/claims/{id}`. Null for identifiers of objects outside of tenants. */
+  /** The path of the object: `/claims/{id}`. Null for identifiers of objects outside tenants. */
   readonly object: string | null;
-  /** An absent one is allowed, for instance in a call that removes an object that may already be removed. */
+  /**
+   * An identifier of an absent object is allowed too, for instance in a call that removes an object that may already
+   * have been removed.
+   */
   readonly mayBeAbsent?: true;
-  /** The fields that contain it, if there are more than the field itself. */
+  /** The fields that contain the identifier, if it occurs in more fields than this one. */
   fields?(id: string): object;
 }
 
@@ -91,9 +94,9 @@ export interface IdentifierFixture {
 export interface MatrixService<Tenant = object> {
   readonly url: string;
   readonly databaseUrl: string;
-  /** Objects created with it belong to the tenant of the allowed caller. */
+  /** Objects created with this tenant are the allowed caller's own. */
   readonly tenant: Tenant;
-  /** Objects created with it belong to another tenant. */
+  /** Objects created with this tenant are foreign to the allowed caller. */
   readonly otherTenant: Tenant;
   /** The settings with which another process of the service uses the same database. */
   readonly env?: Readonly<Record<string, string>>;
@@ -109,12 +112,15 @@ export interface MatrixTarget {
   readonly client: Client;
 }
 
-/** What every case works with. */
+/** The context of every case. */
 export interface Matrix extends MatrixTarget {
   readonly store: StoreWatch;
-  /** A successful request of the allowed caller on its own objects; undefined if none can succeed. */
+  /** A successful request from the allowed caller to its own objects; undefined if none can succeed. */
   makeRequest(endpoint: Operation): Promise<SampleRequest | undefined>;
-  /** The parameters of such a request of another tenant, without those of objects that no tenant owns. */
+  /**
+   * The path parameters of such a request for another tenant's objects, without the parameters for objects that no
+   * tenant owns.
+   */
   makeForeignParams(endpoint: Operation): Promise<Readonly<Record<string, string>>>;
   /** The identifier of an object of another tenant, by the path of such objects. */
   foreignId(path: string): Promise<string>;
@@ -127,10 +133,10 @@ export interface MatrixCase {
   run(matrix: Matrix, endpoint: Operation): Promise<void>;
 }
 
-/** An identifier of nothing. */
+/** A valid identifier without an object. */
 export const sampleUuid = '0190b2c4-7e1f-7a2b-8c3d-4e5f60718293';
 
-/** A number, or a key with its version, if the schema doesn't accept an identifier. */
+/** A number, or a key with its version, for parameters whose schema doesn't accept the identifier. */
 function sampleOf(form: Operation['params'][string]): string {
   return [sampleUuid, '1', 'key@1'].find((text) => form.safeParse(text).success) ?? sampleUuid;
 }

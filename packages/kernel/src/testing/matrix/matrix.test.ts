@@ -15,7 +15,7 @@ import { matrixTests } from './matrix.ts';
 import { fixturesOf, joinFixtures } from './matrix-fixtures.ts';
 import type { MatrixCaller, MatrixService } from './matrix-service.ts';
 
-/** The matrix, on the small service of the kernel's tests. */
+/** Runs the matrix on the small example service of the kernel's tests. */
 matrixTests({
   service: 'doors',
   basePath: '/api',

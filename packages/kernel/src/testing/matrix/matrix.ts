@@ -32,8 +32,8 @@ export interface MatrixSetup<Tenant extends object> extends MatrixAdapter {
 }
 
 /**
- * Registers the tests that every endpoint must pass and that need not be written manually (CONTRIBUTING.md). The cost
- * of each doesn't depend on the number of endpoints, and the last line of the report contains it.
+ * Registers the tests that every endpoint must pass, so that nobody has to write them by hand (CONTRIBUTING.md). The
+ * cost of each doesn't depend on the number of endpoints; the last line of the report contains that cost.
  */
 export function matrixTests<Tenant extends object>(setup: MatrixSetup<Tenant>): void {
   const { service, endpoints, fixtures } = setup;
@@ -119,7 +119,7 @@ async function startMatrix<Tenant extends object>(
   return matrix;
 }
 
-/** A successful request of the allowed caller on its own objects; undefined if none can succeed. */
+/** A successful request from the allowed caller to its own objects; undefined if none can succeed. */
 export async function makeSampleRequest<Tenant extends object>(
   setup: MatrixSetup<Tenant>,
   target: MatrixTarget & { readonly service: MatrixService<Tenant> },

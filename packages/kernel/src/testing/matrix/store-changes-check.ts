@@ -4,7 +4,8 @@ import { type StoreWatch, watchedTables } from './store-changes.ts';
 /**
  * Inserts, updates, deletes and truncates in every table, and compares the reported changes with the real ones. The
  * generated rows violate constraints, so the constraints are dropped: the database can't be used for anything else
- * afterwards. @returns one line per change that was not reported, or not alone: `tasks update: noticed as nothing`
+ * afterwards. @returns one line per change that was not reported, or was reported with others: `tasks update: noticed
+ * as nothing`
  */
 export async function findUnnoticedChanges(
   databaseUrl: string,
@@ -41,7 +42,9 @@ export async function findUnnoticedChanges(
   }
 }
 
-/** Removes constraints and triggers that could refuse a row of defaults, or change another table with it. */
+/**
+ * Removes constraints and triggers that could refuse a row of default values, or that would also change another table.
+ */
 const loosen = `
   create function pg_temp.loosen(it regclass) returns void language plpgsql as $$
   declare
@@ -69,7 +72,7 @@ const loosen = `
     end loop;
   end $$`;
 
-/** A column, and a value that its rows do not have yet. */
+/** A column, and a value that none of its rows has yet. */
 const plainColumn = `
   select quote_ident(attname) as "column", value from pg_attribute join (values
     ('text', $$'zebra'$$), ('uuid', 'gen_random_uuid()'), ('int4', '-7'), ('int8', '-7'), ('bool', 'null'),

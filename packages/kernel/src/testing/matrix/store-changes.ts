@@ -1,18 +1,18 @@
 import pg from 'pg';
 
-/** Finds the changes in a database since a point in time, in one round trip, regardless of the size of the tables. */
+/** Finds the changes in a database since a point in time, in one round trip, however large the tables are. */
 export interface StoreWatch {
   /** The present moment, for `changesSince`. */
   mark(): Promise<string>;
   /**
-   * The changes committed since then, each once: `tasks update`. Rolled-back work, and updates that change no value,
-   * aren't included.
+   * The changes committed since the mark, each listed once: `tasks update`. Rolled-back work, and updates that change
+   * no value, aren't included.
    */
   changesSince(mark: string): Promise<string[]>;
   close(): Promise<void>;
 }
 
-/** The tables of a database, except those of PostgreSQL and of the watch. */
+/** The tables of a database, except PostgreSQL's own and those of the watch. */
 export const watchedTables = `
   select c.oid::regclass::text as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
   where c.relkind in ('r', 'p') and not c.relispartition and n.nspname !~ '^(pg_|information_schema$|store_watch$)'
@@ -21,11 +21,11 @@ export const watchedTables = `
 /**
  * Watches every table of a database by triggers. The cost of hashing the rows would grow with each row that earlier
  * tests left, and the counters of `pg_stat_user_tables` are up to a second late and include rolled-back work.
- * @param ignored columns whose change is no change (`table.column`), and tables (`table`)
+ * @param ignored columns (`table.column`) and tables (`table`) whose changes are not reported
  */
 export async function watchStore(databaseUrl: string, ignored: readonly string[] = []): Promise<StoreWatch> {
   const pool = new pg.Pool({ connectionString: databaseUrl, max: 1, application_name: 'baton-test' });
-  // Its end does not wait for the connection, and dropping the database may still terminate it.
+  // `end()` does not wait for the connection to close, and dropping the database may still terminate it.
   pool.on('error', () => undefined);
   // A separate schema, because the leak test stores the tables of `public`.
   await pool.query(`
@@ -51,8 +51,8 @@ export async function watchStore(databaseUrl: string, ignored: readonly string[]
       return rows[0].mark;
     },
     async changesSince(mark) {
-      // Selected by transaction, not by the order of the rows: a transaction that was open at the mark may commit after
-      // it.
+      // Selected by transaction, not by the order of the rows: a transaction that was open at the mark may have
+      // committed after it.
       const { rows } = await pool.query<{ change: string }>(
         `select distinct change from store_watch.changes
          where xact >= pg_snapshot_xmin($1) and not pg_visible_in_snapshot(xact, $1) order by 1`,
@@ -72,7 +72,7 @@ function ignoredColumns(table: string, ignored: readonly string[]): string[] {
 
 function triggersOf(table: string, ignored: readonly string[]): string {
   const names = ignored.join();
-  // Compares images: columns of type json have no equality.
+  // Compares the binary images of rows, because columns of type json have no equality operator.
   const isChanged =
     ignored.length === 0
       ? 'old.* *<> new.*'

@@ -3,13 +3,16 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 
 /**
- * Below the ports that Linux, macOS and Windows choose for connections and for `listen(0)`: they are never assigned to
- * another process.
+ * A range below the ports that Linux, macOS and Windows choose for connections and for `listen(0)`, so the system never
+ * assigns these ports to another process.
  */
 const portMin = 20_000;
 const portMax = 32_000;
 const triesMax = 100;
-/** Ports that this process has returned: the caller may not listen yet, or may have stopped a server to restart it. */
+/**
+ * The ports that this process has already returned: their callers may not be listening yet, or may have stopped a
+ * server to restart it.
+ */
 const returned = new Set<number>();
 
 /**

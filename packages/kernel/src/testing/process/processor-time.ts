@@ -10,7 +10,7 @@ export function processorMsOf(work: () => unknown): number {
 
 /**
  * Measures how long this thread's event loop is blocked, in CPU time, because other processes share the machine.
- * @returns ends the measurement; returns the CPU time in ms of the longest iteration
+ * @returns a function that ends the measurement and returns the CPU time, in ms, of the longest iteration
  */
 export function watchEventLoop(): () => number {
   let [longestMs, before] = [0, process.threadCpuUsage()];

@@ -67,8 +67,8 @@ function typeOf({ table, name, base, checked }: ColumnRow): string {
 }
 
 /**
- * The values of `check (status in ('open', 'shut'))`, of a column or of a domain, as TypeScript; empty for any other
- * check.
+ * The values of `check (status in ('open', 'shut'))`, on a column or a domain, as a TypeScript type; empty for any
+ * other check.
  */
 function wordsOf(check: string | null): string[] {
   const [, list = ''] = /^CHECK \(\(\w+ = ANY \(ARRAY\[(.+)\]\)\)\)$/.exec(check ?? '') ?? [];

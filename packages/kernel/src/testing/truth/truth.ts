@@ -5,13 +5,13 @@ import { observe } from '../../process/observer.ts';
 import { noteStatement } from '../database/statements.ts';
 import { keepLog, keepSecret } from '../leaks/leaks.ts';
 
-/** An action of a service during a test run; one line of JSON in the record. */
+/** Something that a service did during a test run; one line of JSON in the record. */
 export interface Fact {
   readonly service: string;
   /** `POST /tasks/{ref}:claim`, or another name for an action outside of an endpoint. */
   readonly endpoint: string;
   readonly kind: 'error' | 'event';
-  /** The code of the error, the type of the event. */
+  /** The code of an error, or the type of an event. */
   readonly name: string;
 }
 

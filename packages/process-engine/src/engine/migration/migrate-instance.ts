@@ -49,7 +49,7 @@ export function takeMigration(m: Machine, plan: MigrationPlan, { fromVersion }: 
   for (const { id } of m.sequences()) if (!busy.has(id) && !m.ready.includes(id)) m.ready.push(id);
 }
 
-/** The part of the map that concerns open elements: the whole may be long, and each instance records it. */
+/** The entries of the map for open elements. The whole map may be long, and each instance records its entries. */
 function mapOfOpen({ state }: Machine, { map }: MigrationPlan): JsonObject {
   const stages = Object.keys(state.stages).filter((id) => state.stages[id]?.state === 'active');
   const open = [...stages, ...Object.keys(state.nodes)].filter((id) => Object.hasOwn(map, id));
@@ -90,7 +90,10 @@ function moveStages(m: Machine, plan: MigrationPlan): void {
   m.state.stages = Object.fromEntries(to.spec.stages.map(({ id }) => [id, stages[id] as StageState]));
 }
 
-/** A stage has no id besides its name: it is entered and exited once under each name that it has while it is active. */
+/**
+ * Emits the entry and exit events of renamed stages. A stage has no id besides its name: while it is active, it is
+ * entered and exited once under each of its names.
+ */
 function tellRenamedStages(m: Machine, { to, became }: MigrationPlan): void {
   const entered: string[] = [];
   for (const [id, { state }] of Object.entries(m.state.stages)) {
@@ -103,7 +106,10 @@ function tellRenamedStages(m: Machine, { to, became }: MigrationPlan): void {
   for (const stage of entered) m.tell('process.stage_entered', { stage });
 }
 
-/** The person who has the task of an open step fills in the form of the later version, which reads the result. */
+/**
+ * A person who has the task of an open step must fill in the form of the later version, because that version reads the
+ * result.
+ */
 function renameTasks(m: Machine, { from, stepOf, to }: MigrationPlan): void {
   const tasks = m.elements().flatMap(({ id, taskId }) => {
     const step = stepOf(id);
@@ -112,7 +118,8 @@ function renameTasks(m: Machine, { from, stepOf, to }: MigrationPlan): void {
     const before = from.steps.get(id)?.human?.form ?? null;
     return step === id && canonicalJson(form) === canonicalJson(before) ? [] : [{ taskId, step, form }];
   });
-  // Without a note: a replay of an older migration would miss one.
+  // No note is written for this effect: the replay of a migration from before the effect existed would not find the
+  // note.
   if (tasks.length > 0) m.acts.push({ do: 'effect', effect: { kind: 'rename_tasks', element: null, tasks } });
 }
 
@@ -131,7 +138,7 @@ function movedSequence(plan: MigrationPlan, node: SequenceNode): SequenceNode {
   return { ...node, id, parent, stage: node.stage && plan.became(node.stage), at: placeIn(plan, node, id) };
 }
 
-/** At the same step or, if it was removed, after the last remaining step before it. */
+/** The list continues at the same step or, if that was removed, after the last remaining step before it. */
 function placeIn({ from, to, stepOf }: MigrationPlan, { id, at }: SequenceNode, now: string): number {
   const steps = to.lists.get(now) ?? [];
   const indexOf = (step: string) => steps.findIndex((one) => one.id === stepOf(step));
@@ -167,7 +174,7 @@ function moveNames(m: Machine, plan: MigrationPlan): void {
   const { became, to } = plan;
   for (const [id, attempt] of Object.entries(state.attempts)) {
     const name = became(id);
-    // A restored id continues its attempt count, because objects opened under it have ids that contain the attempt.
+    // A restored id continues its attempt count, because the ids of objects opened under it contain the attempt.
     if (name !== null) state.attempts[name] = Math.max(attempt, state.attempts[name] ?? 0);
   }
   const milestones = new Set(to.spec.stages.flatMap((stage) => stage.milestones.map(({ id }) => id)));
@@ -195,7 +202,7 @@ function moveNames(m: Machine, plan: MigrationPlan): void {
     state.parked = { ...state.parked, element: plan.stepOf(state.parked.element) };
 }
 
-/** A step continues without the list that it waited for, unless it has other lists. */
+/** Continues a step whose list was removed, unless the step waits for other lists. */
 function endWithoutList(m: Machine, id: string | null): void {
   const node = id === null ? undefined : m.element(id);
   if (node === undefined || m.sequences().some(({ parent }) => parent === node.id)) return;

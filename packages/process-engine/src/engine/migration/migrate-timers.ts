@@ -72,12 +72,12 @@ function retimeDefined(m: Machine, { from, to, became }: MigrationPlan): void {
 
 interface TimedOwner {
   readonly id: string;
-  /** Its id in the earlier version. */
+  /** The owner's id in the earlier version. */
   readonly before: string;
   readonly since: string;
   readonly attempt: number;
   readonly activityId: string;
-  /** The element with the deadline. */
+  /** The element or instance that has the deadline. */
   readonly sla: { due: Deadline | null; slaState: SlaState };
 }
 
@@ -151,7 +151,7 @@ function afterBegin({ since }: ElementNode, duration: string): When {
   return { dueAt: new Date(Date.parse(since) + durationMs(duration)).toISOString(), unit: 'wall' };
 }
 
-/** Undefined if it depends on a deadline that doesn't exist. */
+/** Undefined if the escalation depends on a deadline that doesn't exist. */
 function whenOf(m: Machine, node: ElementNode, after: Escalation['after']): When | undefined {
   if (typeof after === 'object') return { dueAt: instantOf(m, after.at), unit: 'instant' };
   if (after !== 'due') return afterBegin(node, after);

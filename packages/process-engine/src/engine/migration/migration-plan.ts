@@ -11,7 +11,7 @@ export interface MigrationPlan {
   readonly from: Definition;
   readonly to: Definition;
   readonly map: ElementMap;
-  /** The later id of an id of the earlier version; null if the author removed it. */
+  /** The id in the later version of an element of the earlier version; null if the author removed the element. */
   readonly became: (id: string) => string | null;
   /** The later version of a step; null if no step of its kind corresponds to it. */
   readonly stepOf: (id: string) => string | null;

@@ -33,7 +33,7 @@ function toolsOf(spec: ProcessSpec): EngineTools {
   };
 }
 
-/** A declared but absent field reads as null; an absent key of an open map would be a fault. */
+/** A declared field that is absent reads as null, whereas reading an absent key of an open map would be a fault. */
 const fields = Object.fromEntries([...'abcmnxyz', 'stop', 'go', 'at', 'half'].map((name) => [name, {}]));
 export const start = '2026-03-02T08:00:00.000Z';
 export const later = (seconds: number) => new Date(Date.parse(start) + seconds * 1000).toISOString();
@@ -80,7 +80,7 @@ export class Instance {
     this.acts.push(...taken.acts);
     return this;
   }
-  /** Continues it with another version. */
+  /** Continues the instance with another version of its definition. */
   migrate(spec: object, map: ElementMap = {}, at = this.state.clock): this {
     const { definition, tools } = versionOf(spec);
     const plan = planMigration(this.definition, definition, map);

@@ -10,7 +10,7 @@ export type Message =
   | { readonly is: 'timeout' }
   | { readonly is: 'due'; readonly outcome: 'approved' | 'rejected' }
   | { readonly is: 'skip' };
-/** A step of execution, with the number of its list; or a wait for a message. */
+/** A fiber pauses after each step, with the number of its list, or to wait for a message. */
 export type Pause = number | 'wait';
 export type Run<Result> = Generator<Pause, Result, Message>;
 
@@ -20,7 +20,7 @@ export interface Fiber {
   readonly run: Run<void>;
   readonly ended: () => void;
   readonly failed: (error: unknown) => void;
-  /** Whether it is a branch of a fork. */
+  /** Whether the fiber is a branch of a fork. */
   readonly isBranch: boolean;
   /** The enclosing lists, the innermost last. */
   readonly lists: ListAt[];
@@ -65,7 +65,7 @@ export interface Open {
   closes: (() => void) | null;
   /** Of a fork. */
   branches: Fiber[];
-  /** The next step to undo, for a step that compensates. */
+  /** The elements still to be compensated, for a step that compensates. */
   undoing: Undo[];
 }
 
@@ -73,9 +73,9 @@ export interface ModelTimer {
   readonly element: string;
   readonly purpose: string;
   readonly level: number;
-  /** Null until an instant is computed. */
+  /** Null until the instant has been computed. */
   dueMs: number | null;
-  /** The expression of an instant; a counted time has none. */
+  /** The expression that returns the instant; null for a duration that is counted. */
   readonly at: (() => number | null) | null;
   remainingMs: number | null;
 }

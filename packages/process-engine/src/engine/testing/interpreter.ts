@@ -31,7 +31,7 @@ export class Interpreter extends StepInterpreter {
   }[];
   protected queued: string[] = [];
   protected isInterrupted = false;
-  /** A failed compensation list, starting at the faulty step. */
+  /** The list of a compensation that failed, from the faulty step on. */
   protected stalled: { name: string; steps: readonly StepSpec[]; stage: string | null } | null = null;
 
   constructor(spec: Spec, data: JsonObject, nowMs: number) {
@@ -51,7 +51,7 @@ export class Interpreter extends StepInterpreter {
     this.settle();
   }
 
-  // The inputs. All consequences of an input occur in one step.
+  // The inputs of the interpreter. All consequences of an input occur at once.
 
   protected take(atMs: number, act: () => void): void {
     this.nowMs = Math.max(this.nowMs, atMs);
@@ -294,7 +294,9 @@ export class Interpreter extends StepInterpreter {
     this.outcome = outcome;
   }
 
-  /** @param working the stages whose last step is not done */
+  /**
+   * @param working the stages whose last step isn't done yet
+   */
   protected endAll(working: ReadonlySet<string | null> = workingStages(this.fibers)): void {
     this.stopAll(null);
     this.queued = [];

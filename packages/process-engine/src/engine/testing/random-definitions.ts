@@ -106,7 +106,7 @@ export interface Spec {
 type Meaning = (data: JsonObject, status?: string) => Json;
 const firstInstant = '2026-03-02T08:10:00.000Z';
 const secondInstant = '2026-03-02T09:00:00.000Z';
-/** Where a type is required. */
+/** Replaces expressions wherever a certain type is required. */
 const fixed = `timestamp('${firstInstant}')`;
 const n = (data: JsonObject) => data['n'] as number;
 const conditions: Record<string, Meaning> = {
@@ -144,7 +144,7 @@ const meanings: Record<string, Meaning> = {
   'step.status': (_, status) => status ?? null,
 };
 
-/** The value of a random definition's expression, without an expression evaluator. */
+/** Computes the value of a random definition's expression without an expression evaluator. */
 export function apply(text: string, data: JsonObject, status?: string): Json {
   const meaning = meanings[text];
   if (meaning === undefined) throw new Error(`no meaning of ${text}`);
@@ -249,7 +249,7 @@ const leaf = fc.oneof(
   },
 );
 
-/** Steps inside of compensation steps: they wait and continue, and compensate nothing themselves. */
+/** Steps for use inside compensation steps: they can wait, and compensate nothing themselves. */
 const undoing = fc.oneof(
   { weight: 3, arbitrary: set.map((fields) => ({ set: fields })) },
   { weight: 2, arbitrary: fc.constant({ human: { taskType: 'task', title: 'Undo' } }) },

@@ -27,9 +27,9 @@ export class StepInterpreter {
   readonly open = new Map<string, Open>();
   timers: ModelTimer[] = [];
   readonly attempts = new Map<string, number>();
-  /** Of the last input. */
+  /** The effects of the last input. */
   effects: string[] = [];
-  /** The effects of all inputs, with the attempt of the element that requests it: `open_task e1#2`. */
+  /** The effects of all inputs, each with the element that requests it and that element's attempt: `open_task e1#2`. */
   readonly history: string[] = [];
   slaState: string;
   protected readonly workers = new Set<string>();
@@ -37,7 +37,7 @@ export class StepInterpreter {
   protected ready: { fiber: Fiber; list: number }[] = [];
   protected lists = 0;
   protected undoable: Undo[] = [];
-  /** The next steps of each compensation, by the compensated element. */
+  /** The elements still to be compensated by each compensation, by the compensated element. */
   protected readonly undoers = new Map<string, Undo[]>();
   protected isDataNew = false;
 
@@ -121,7 +121,7 @@ export class StepInterpreter {
         try {
           if (step.when === undefined || apply(step.when, this.data) === true) yield* this.step(step, place);
         } catch (error) {
-          // The last of the lists that it leaves determines where it would continue.
+          // Overwritten by each list that the error leaves: the last one determines where the execution would continue.
           if (error instanceof Raised) error.rest = steps.slice(n);
           throw error;
         }

@@ -4,7 +4,7 @@ import type { StepSpec } from './random-definitions.ts';
 
 export class Raised extends Error {
   readonly type: string;
-  /** The remaining steps of the outermost list that it has left, starting with the step that it left. */
+  /** The remaining steps of the outermost list that the error has left, starting with the step that failed. */
   rest: readonly StepSpec[] = [];
   constructor(type: string) {
     super(type);
@@ -14,7 +14,7 @@ export class Raised extends Error {
 
 export class Completed extends Error {
   readonly outcome: string;
-  /** The stages that then have work left. */
+  /** The stages that still have work left at that moment. */
   readonly working: ReadonlySet<string | null>;
   constructor(outcome: string, working: ReadonlySet<string | null>) {
     super(outcome);

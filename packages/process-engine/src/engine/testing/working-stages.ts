@@ -5,7 +5,7 @@ export function workingStages(fibers: readonly Fiber[]): Set<string | null> {
   return new Set(fibers.filter((fiber) => !fiber.isBranch && !isDone(fiber)).map(({ stage }) => stage));
 }
 
-/** Whether all of its lists, including those of its forks, have ended. */
+/** Whether all lists of a fiber, including those of its forks, have ended. */
 function isDone({ lists }: Fiber): boolean {
   return lists.every(({ left, open }, n) => {
     if (left > 0) return false;

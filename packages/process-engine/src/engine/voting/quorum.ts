@@ -5,7 +5,8 @@ export type QuorumEnd = 'approved' | 'rejected';
 export type QuorumReason = 'quorum_reached' | 'quorum_unreachable' | 'no_approvers' | 'all_voted';
 
 /**
- * The number of `voters` that must approve (docs/reference/processes.md#votes): of percent p of N, max(1, ⌈p·N/100⌉).
+ * The number of `voters` that must approve (docs/reference/processes.md#votes); for a percentage p of N voters, max(1,
+ * ⌈p·N/100⌉).
  */
 export function approvalsNeeded(quorum: Quorum, voters: number): number {
   if (quorum === 'all') return voters;
@@ -17,8 +18,8 @@ export function approvalsNeeded(quorum: Quorum, voters: number): number {
 /**
  * The result of a vote. Voters who left are removed, and the quorum is computed again from those who
  * remain.
- * @param early whether it ends as soon as the result is certain; otherwise when all have voted
- * @returns undefined while it continues
+ * @param early whether the vote ends as soon as the result is certain; otherwise it ends when all have voted
+ * @returns undefined while the vote continues
  */
 export function resultOf(
   votes: readonly Vote[],

@@ -15,11 +15,11 @@ export interface Part {
   readonly literal?: Value;
 }
 
-/** The names that an expression may read, and those that it reads. */
+/** The names that an expression may read, and those that it does read. */
 export interface Scope {
   readonly variables: ReadonlyMap<string, Type>;
   readonly found: Found;
-  /** Bound by macros, with the slot of their value. */
+  /** The names that macros bind, each with the slot of its value. */
   readonly locals: ReadonlyMap<string, { readonly slot: number; readonly type: Type }>;
   /** The number of used slots. */
   readonly slots: number;
@@ -32,7 +32,7 @@ export interface Found {
   readonly variables: Set<string>;
   /** Keys of calendars; null for the calendar of the process. */
   readonly calendars: Set<string | null>;
-  /** The remaining size of its literal patterns. */
+  /** The size that is left for the expression's literal patterns. */
   readonly patterns: { sizeLeft: number };
 }
 
@@ -72,7 +72,10 @@ export function readRoot(type: Type, run: (run: Run) => Value): Part {
   return part(type, isDeclared ? (at) => asDeclared(run(at), type) : run);
 }
 
-/** The member of an object or a map; undefined for none. @throws ExpressionFault if the value has no members */
+/**
+ * The member of an object or a map; undefined if it has no such member. @throws ExpressionFault if the value has no
+ * members
+ */
 export function memberOf(value: Value, name: Value): Value | undefined {
   if (isMap(value)) {
     const key = typeof name === 'string' ? name : undefined;

@@ -30,7 +30,9 @@ export function parseShortDuration(text: string): number | undefined {
   return Math.round(sign === '-' ? 0 - ms : ms);
 }
 
-/** `PT26H3.5S`: days can't be distinguished from 24 hours. */
+/**
+ * Milliseconds as `PT26H3.5S`: hours are not converted to days, because a duration of 24 hours has no days of its own.
+ */
 export function isoDurationOf(ms: number): string {
   const whole = Math.abs(ms);
   const [hours, minutes] = [Math.floor(whole / 3_600_000), Math.floor(whole / 60_000) % 60];

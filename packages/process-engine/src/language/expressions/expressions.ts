@@ -40,7 +40,9 @@ import { ExpressionFault, type FaultReason, kindOfValue, Optional, type Value } 
 /** The variables of an expression. */
 export interface ExpressionEnvironment {
   readonly variables: ReadonlyMap<string, Type>;
-  /** The remaining size of all literal patterns of `matches` together, if it is limited: each pattern reduces it. */
+  /**
+   * The size that is left for all literal patterns of `matches` together, if it is limited: each pattern reduces it.
+   */
   readonly patterns?: { sizeLeft: number };
 }
 
@@ -48,7 +50,7 @@ export interface ExpressionEnvironment {
 export interface Program {
   readonly text: string;
   readonly type: Type;
-  /** Members of `data` that it reads; `*` if it reads data as a whole. */
+  /** Members of `data` that the expression reads; `*` if it reads data as a whole. */
   readonly reads: ReadonlySet<string>;
   /** The names of variables that it reads. */
   readonly variables: ReadonlySet<string>;
@@ -173,7 +175,9 @@ function identifier(name: string, scope: Scope): Part {
   return readRoot(type, (run) => run.roots[name] ?? null);
 }
 
-/** `data`, if only one of its members is read. */
+/**
+ * The object of a member access. If it is `data`, only that member is recorded as read.
+ */
 function owner(node: Node, key: Part | string, scope: Scope): Part {
   const isData = node.op === 'id' && node.args === 'data' && !scope.locals.has('data');
   const name = typeof key === 'string' ? key : key.literal;
@@ -201,7 +205,7 @@ function member(isOptional: boolean, node: Node, key: Part | string, scope: Scop
   const isDeclared = within.kind === 'object';
   return readRoot(of, (run) => {
     const value = given.run(run);
-    // A dyn value may also be optional at run time; then only an existing member has a value.
+    // A dyn value may also turn out to be an optional at run time; this is not supported.
     if (value instanceof Optional) throw new ExpressionFault('no_such_overload');
     const found = memberOf(value, nameAt(run));
     if (found !== undefined) return found;

@@ -83,7 +83,7 @@ function flat(run: Run, list: List, levels: number): Value[] {
   return list.flatMap((item) => (levels > 0 && Array.isArray(item) ? flat(run, item, levels - 1) : [item]));
 }
 
-/** Strings and numbers are looked up directly; other values are compared with each of the previous ones. */
+/** Strings and numbers are looked up in a set; any other value is compared with each of the previous ones. */
 function distinct(run: Run, list: List): Value[] {
   const scalars = new Set<Value>();
   const kept: Value[] = [];
@@ -91,7 +91,7 @@ function distinct(run: Run, list: List): Value[] {
   for (const item of list) {
     run.spend(1);
     const isScalar = ['string', 'int', 'double', 'bool', 'null'].includes(kindOfValue(item));
-    // A bigint and a number with the same value are equal.
+    // A bigint and a number with the same value count as equal.
     const name = typeof item === 'bigint' && Number.isSafeInteger(Number(item)) ? Number(item) : item;
     if (isScalar ? scalars.has(name) : others.some((other) => areEqual(other, item, run))) continue;
     if (isScalar) scalars.add(name);

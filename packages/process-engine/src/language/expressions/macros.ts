@@ -5,11 +5,11 @@ import { CostExceeded, type Run } from './run.ts';
 import { bool, dyn, listOf, optionalOf, string, type Type } from './types.ts';
 import { ExpressionFault, isMap, Optional, type Value } from './values.ts';
 
-/** The macros of CEL: they bind a name for the expressions inside of them. */
+/** The macros of CEL, which bind a name for the expressions inside them. */
 
 type Macro = (receiver: Part, args: readonly Node[], scope: Scope, compile: Compile) => Part;
 
-/** Macros of a list, by name and number of arguments. */
+/** Macros for lists, by name and number of arguments. */
 const iterating: Readonly<Record<string, Macro>> = {
   'all 2': (range, args, scope, compile) => quantifier(range, args, scope, compile, false),
   'exists 2': (range, args, scope, compile) => quantifier(range, args, scope, compile, true),
@@ -22,7 +22,7 @@ const iterating: Readonly<Record<string, Macro>> = {
   'filter 2': filtered,
 };
 
-/** Macros of an optional value. */
+/** Macros for optional values. */
 const optional: Readonly<Record<string, Macro>> = {
   'optMap 2': (given, args, scope, compile) =>
     whenThere(given, args, scope, compile, (value) => new Optional(value)),
@@ -46,7 +46,7 @@ export function compileBind(args: readonly Node[], scope: Scope, compile: Compil
   });
 }
 
-/** The scope inside of a macro, and the slot of the value that it binds. */
+/** The scope inside a macro, and the slot of the value that the macro binds. */
 function bound(name: Node | undefined, type: Type, scope: Scope): { inner: Scope; slot: number } {
   if (name?.op !== 'id') return typeError('a macro binds a plain name');
   const slot = scope.slots;
@@ -73,7 +73,7 @@ function itemsOf(value: Value, run: Run): readonly Value[] {
 interface Loop {
   readonly items: (run: Run) => readonly Value[];
   readonly inner: Scope;
-  /** Gives the item its name. */
+  /** Binds the item to the macro's name. */
   readonly take: (run: Run, item: Value) => Value;
 }
 

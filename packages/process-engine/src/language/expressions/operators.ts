@@ -20,8 +20,8 @@ import {
 type Pair = readonly [Node, Node];
 
 /**
- * The result types of arithmetic, by operator and kinds; mixed kinds of numbers only if JSON doesn't determine the
- * kind.
+ * The result types of arithmetic, by operator and kinds. Kinds of numbers may be mixed only if a value comes from JSON,
+ * which doesn't determine the kind.
  */
 const arithmetic: Readonly<Record<string, Readonly<Record<string, Scalar>>>> = {
   '+': {
@@ -83,7 +83,7 @@ function computeNumbers(op: string, left: number | bigint, right: number | bigin
     case '/':
       return a / b;
     default:
-      // Integers from JSON are doubles here, and still have a remainder.
+      // Integers from JSON are doubles here, but % must work for them too.
       if (!Number.isSafeInteger(a) || !Number.isSafeInteger(b)) throw new ExpressionFault('no_such_overload');
       return computeInts(op, BigInt(a), BigInt(b));
   }
@@ -155,8 +155,8 @@ export function compileMembership([a, b]: Pair, scope: Scope, compile: Compile):
 }
 
 /**
- * An operand may fail if the other one determines the result, as in CEL: `false && x` and `x && false` are false for
- * any x.
+ * The result of one operand may be enough, as in CEL, even if the other one fails: `false && x` and `x && false` are
+ * false for any x.
  */
 export function compileLogic(op: '&&' | '||', [a, b]: Pair, scope: Scope, compile: Compile): Part {
   const [left, right] = [compile(a, scope), compile(b, scope)];

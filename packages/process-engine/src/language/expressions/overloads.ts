@@ -35,7 +35,7 @@ export function overload(
   };
 }
 
-/** Grouped by name and number of arguments, so that only matching overloads are tried. */
+/** Overloads are grouped by name and number of arguments, so that only matching ones are tried. */
 export function overloadsByName(
   all: readonly Overload[],
 ): (style: string, name: string, count: number) => Overload[] {
@@ -44,7 +44,7 @@ export function overloadsByName(
   return (style, name, count) => known.get(keyOf(style, name, count)) ?? [];
 }
 
-/** Whether an argument of a type may be one of these at run time. */
+/** Whether an argument of this type may be accepted by the parameter at run time. */
 export function mayTake({ kind }: Type, parameter: Parameter): boolean {
   if (kind === 'dyn' || parameter === 'any') return true;
   if (parameter === 'number') return kind === 'int' || kind === 'double';
@@ -77,5 +77,5 @@ export function itemOf(type: Type | undefined): Type {
   return type !== undefined && type.kind === 'list' ? type.of : { kind: 'dyn' };
 }
 
-/** A list with items of the first argument's type. */
+/** The type of a list with the same item type as the first argument. */
 export const sameList = ([first]: readonly Type[]): Type => listOf(itemOf(first));

@@ -14,7 +14,7 @@ export type ExpressionProblemCode =
   | 'expression_too_complex'
   | 'unknown_calendar';
 
-/** A problem of an expression's text. */
+/** A problem in an expression's text. */
 export class ExpressionProblem extends Error {
   readonly code: ExpressionProblemCode;
 
@@ -24,7 +24,10 @@ export class ExpressionProblem extends Error {
   }
 }
 
-/** Expressions per parser, before it is replaced: a parser keeps the names of all functions that it has parsed. */
+/**
+ * The number of expressions after which a parser is replaced, because it keeps the names of all functions that it has
+ * parsed.
+ */
 const expressionsPerParser = 200;
 
 let parser: Environment | undefined;
@@ -39,7 +42,10 @@ function nextParser(): Environment {
   return parser;
 }
 
-/** Its own function gives it its own table of functions, which is freed with it (decision 0220). */
+/**
+ * Creates a parser. It registers a function so that it gets its own table of functions, which is freed with the parser
+ * (decision 0220).
+ */
 function newParser(): Environment {
   return new Environment({
     enableOptionalTypes: true,
@@ -62,7 +68,7 @@ function parsed(text: string): Node {
   } catch (error) {
     if (error instanceof ParseError && error.code === 'limit_exceeded') throw tooComplex(error.summary);
     if (error instanceof ParseError) throw new ExpressionProblem('expression_syntax_error', located(error));
-    // Thousands of consecutive signs.
+    // The parser's stack overflowed, for example because of thousands of consecutive signs.
     if (error instanceof RangeError) throw tooComplex('is nested too deeply');
     throw error;
   }
@@ -88,7 +94,7 @@ const iterating: Readonly<Record<string, readonly number[]>> = {
   filter: [2],
 };
 
-/** Whether a call of a member iterates over a list. */
+/** Whether a member call iterates over a list. */
 export function isIterating(name: string, argumentsCount: number): boolean {
   return iterating[name]?.includes(argumentsCount) ?? false;
 }
@@ -99,7 +105,7 @@ interface Level {
   readonly macros: number;
 }
 
-/** Measures without recursion: 2,000 consecutive additions are a tree of depth 2,000. */
+/** Measures the tree without recursion, because 2,000 consecutive additions are a tree of depth 2,000. */
 function boundForm(root: Node): void {
   const waiting: Level[] = [{ node: root, depth: 1, macros: 0 }];
   for (let level = waiting.pop(); level !== undefined; level = waiting.pop()) {
@@ -115,7 +121,7 @@ function boundForm(root: Node): void {
 
 interface Child {
   readonly child: Node;
-  /** Whether it is evaluated for each item of a list. */
+  /** Whether the expression is evaluated for each item of a list. */
   readonly isBody: boolean;
 }
 

@@ -12,7 +12,7 @@ import {
 } from './values.ts';
 
 /**
- * The result of an expression as JSON: each part costs a step at each occurrence.
+ * The result of an expression as JSON. Each part costs a step, as often as it occurs.
  * @throws ExpressionFault `number_out_of_range` for a number that JSON can't represent exactly
  */
 export function jsonOf(value: Value, meter: Meter): Json {

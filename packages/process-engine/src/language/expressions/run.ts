@@ -21,7 +21,7 @@ export class Run implements Meter {
     this.#stepsLeft = costLimit;
   }
 
-  /** Also available for an evaluation that exceeded its limit. */
+  /** The remaining steps; 0 if the evaluation exceeded its limit. */
   get stepsLeft(): number {
     return Math.max(0, this.#stepsLeft);
   }

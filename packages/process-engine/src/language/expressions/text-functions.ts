@@ -150,13 +150,15 @@ function joined(run: Run, parts: readonly Value[], by: string): string {
   return parts.join(by);
 }
 
-/** A size of 500 takes 10 ms to compile: with 5 steps per unit of size, 10,000 steps take 40 ms. */
+/**
+ * A pattern of size 500 takes 10 ms to compile: at 5 steps per unit of size, the limit of 10,000 steps allows 40 ms.
+ */
 const stepsPerSize = 5;
-/** Shared by all processes of all tenants. */
+/** The maximum total size of cached patterns, shared by all processes of all tenants. */
 const keptSizesMax = 100_000;
 const kept = new BoundedCache<Pattern>(keptSizesMax);
 
-/** A match of a short string takes about 10 µs. */
+/** The cost of a match: a short string takes about 10 µs. */
 const matchSteps = 5;
 
 /** @throws ExpressionFault `invalid_pattern` */

@@ -87,7 +87,7 @@ const partsOfInstant: Readonly<Record<string, (wall: Date) => number>> = {
   getMilliseconds: (wall) => wall.getUTCMilliseconds(),
 };
 
-/** The cost of a zone: Intl resolves its name, and Temporal loads it. */
+/** The cost of using a time zone: Intl resolves its name, and Temporal loads it. */
 const zoneSteps = 20;
 
 function wallOf(run: Run, { ms }: Instant, zoneName: string): Date {
@@ -112,7 +112,9 @@ export const timeFunctions: readonly Overload[] = [
   ),
 ];
 
-/** Fifty years are 100 pieces of half a millisecond before the clock changes are cached. */
+/**
+ * Until the clock changes are cached, fifty years are computed in 100 pieces, each of which takes half a millisecond.
+ */
 const stepsPerPiece = 100;
 const calendarSteps = 20;
 
@@ -120,7 +122,10 @@ type CalendarFunction = (calendar: WorkingCalendar, run: Run, ...args: Value[]) 
 
 const msOf = (instant: Value) => (instant as Instant).ms;
 
-/** Each accepts the key of a calendar as an additional last argument; the default is the calendar of the process. */
+/**
+ * Each function accepts the key of a calendar as an additional last argument; the default is the calendar of the
+ * process.
+ */
 export const calendarFunctions: Readonly<
   Record<string, { parameters: readonly string[]; result: typeof int; run: CalendarFunction }>
 > = {
@@ -157,7 +162,7 @@ export const calendarFunctions: Readonly<
 };
 
 /**
- * Calls one of them.
+ * Calls one of these functions.
  * @param key null for the calendar of the process
  * @throws ExpressionFault `calendar_missing`, `calendar_without_hours`, `calendar_scan_limit`
  */

@@ -7,10 +7,10 @@ export type Scalar = 'dyn' | 'null' | 'bool' | 'int' | 'double' | 'string' | 'ti
 export type Type = (
   | { readonly kind: Scalar }
   | { readonly kind: 'list' | 'map' | 'optional'; readonly of: Type }
-  /** Undeclared members of a closed object are a problem at publication; an open object may have others. */
+  /** Members that a closed object doesn't declare are a problem at publication; an open object may have others. */
   | { readonly kind: 'object'; readonly fields: ReadonlyMap<string, Type>; readonly isOpen?: boolean }
 ) & {
-  /** Whether null may be written to it. */
+  /** Whether null is an allowed value of this type. */
   readonly nullable?: boolean;
 };
 
@@ -30,19 +30,19 @@ export const objectOf = (fields: Readonly<Record<string, Type>>): Type => ({
   fields: new Map(Object.entries(fields)),
 });
 
-/** The readable form: `list(int)`. */
+/** The type in readable form: `list(int)`. */
 export function nameOf(type: Type): string {
   return 'of' in type ? `${type.kind}(${shallowNameOf(type.of)})` : type.kind;
 }
 
-/** Two levels are enough: a type may be as deep as a schema. */
+/** Two levels are enough for messages. A whole type could be as deep as a schema. */
 function shallowNameOf(type: Type): string {
   return 'of' in type ? `${type.kind}(${type.of.kind})` : type.kind;
 }
 
 const isNumber = ({ kind }: Type) => kind === 'int' || kind === 'double';
 
-/** The common type of two values: `dyn` if they differ. */
+/** The common type of two types; `dyn` if they differ. */
 export function eitherOf(a: Type, b: Type): Type {
   if (a === b) return a;
   if (a.kind !== b.kind) return dyn;
@@ -69,16 +69,16 @@ export function isWritable(from: Type, to: Type): boolean {
 }
 
 /**
- * The same for values described by a schema. The value may have more fields than its location declares, because a
- * schema allows them by default, and its numbers may be integers.
+ * Like `isWritable`, but for values described by a schema. Such a value may have more fields than its location
+ * declares, because a schema allows them by default, and its numbers may be integers.
  */
 export function mayFit(from: Type, to: Type): boolean {
   return fits(from, to, fitting);
 }
 
 /**
- * Cached results for types that contain others: schemas that refer to the same parts in many ways have few types but
- * very many paths through them.
+ * Cached results for types that contain others. Schemas that refer to the same parts in many ways have few types, but
+ * very many paths through these types.
  */
 type Found = WeakMap<Type, WeakMap<Type, boolean>>;
 const writable: Found = new WeakMap();
@@ -120,7 +120,7 @@ function compared(from: Type, to: Type, found: Found): boolean {
 /**
  * The type that a JSON Schema describes: an object with `properties` is closed, one without is open
  * (docs/reference/processes.md#expressions). A schema with several types is `dyn`.
- * @param root the whole schema, for references inside of it
+ * @param root the whole schema, for the references inside it
  * @param as whether to treat its objects as open and its numbers as either kind, because JSON has only one
  */
 export function typeOfSchema(root: JsonObject, as: SchemaReading = {}): Type {
@@ -135,9 +135,7 @@ export interface SchemaReading {
 class SchemaReader {
   readonly #root: JsonObject;
   readonly #as: SchemaReading;
-  /**
-   * A schema has one type, regardless of the number of references to it; a recursive schema is `dyn` inside of itself.
-   */
+  /** Each schema gets one type, however many references to it there are; inside itself, a recursive schema is `dyn`. */
   readonly #known = new Map<object, Type>();
 
   constructor(root: JsonObject, as: SchemaReading) {
@@ -212,7 +210,7 @@ function jsonTypeOf(value: Json): string {
   return typeof value;
 }
 
-/** The target of a JSON pointer inside of a document: `#/$defs/address`; undefined if it doesn't exist. */
+/** The target of a JSON pointer inside a document: `#/$defs/address`; undefined if the target doesn't exist. */
 export function targetOf(root: JsonObject, reference: string): Json | undefined {
   if (!reference.startsWith('#')) return undefined;
   let at: Json | undefined = root;

@@ -123,7 +123,7 @@ export function isNumeric(value: Value): value is number | bigint {
   return typeof value === 'number' || typeof value === 'bigint';
 }
 
-/** How many characters of text cost one step. */
+/** The number of text characters that cost one step. */
 const charactersPerStep = 16;
 
 export function textSteps(...texts: readonly string[]): number {

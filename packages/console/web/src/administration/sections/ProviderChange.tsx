@@ -8,7 +8,7 @@ type Provider = Awaited<ReturnType<Administration['identity']['identityProviders
 /** Words of a text field, separated by blanks or commas. */
 export const wordsIn = (text: string) => text.split(/[\s,]+/).filter(Boolean);
 
-/** The fields about unknown people and the sign-in page, which a new provider and a change have in common. */
+/** The fields about unknown people and the sign-in page, which the forms for a new provider and for a change share. */
 export function AdmissionFields({ provider }: { provider?: Provider }) {
   return (
     <>
@@ -41,10 +41,10 @@ export function AdmissionFields({ provider }: { provider?: Provider }) {
       </label>
       <Field
         name="admitRole"
-        label="Admit people by itself, with the role"
+        label="Admit people automatically, with the role"
         maxLength={63}
         defaultValue={provider?.admit?.role ?? ''}
-        hint="Empty: nobody. Otherwise name domains or groups. The role must be one without administration."
+        hint="If empty, nobody is admitted. Otherwise name domains or groups. The role must be one without administration."
       />
       <Field
         name="admitDomains"
@@ -78,7 +78,7 @@ export function admissionIn(values: Values) {
   };
 }
 
-/** Changes issuer, client and admission of a provider. */
+/** Changes the issuer, client and admission of a provider. */
 export function ProviderChange({
   provider,
   change,

@@ -26,7 +26,7 @@ export function Providers({ admin }: { admin: Administration }) {
       { idempotencyKey },
     );
   }
-  /** Only coordination gives roles, so its own rule must allow what the provider admits. */
+  /** Only coordination grants roles, so coordination needs a rule of its own that allows what the provider admits. */
   async function allow(key: string, admit: { role: string } | null, isAllowed = false) {
     if (admit !== null) await baton.admissionRules.set(key, { accessRole: admit.role });
     else if (isAllowed) await baton.admissionRules.remove(key);

@@ -12,7 +12,7 @@ import { labelAnswers } from './form-fields.ts';
 
 const formQuery = ({ id, origin }: Pick<Task, 'id' | 'origin'>) =>
   queryOptions({
-    // Without the version, so that input in the form survives changes to the task.
+    // The key excludes the version, so that input in the form survives changes to the task.
     queryKey: ['tasks', 'form', id],
     queryFn: ({ signal }) => baton.tasks.getForm(id, { signal }),
     enabled: origin.kind === 'process',
@@ -100,7 +100,10 @@ function Addressee({ is }: { readonly is: unknown }) {
   return is === null ? <>process operators</> : <>holders of the required role</>;
 }
 
-/** The addressee of a step's task, if that isn't this person. Reasons have details beyond their declared fields. */
+/**
+ * The addressee of a step's task, if that isn't this person. The service's reasons have details that their type doesn't
+ * declare.
+ */
 function addresseeIn(
   reasons: readonly { readonly code: string }[] = [],
 ): { readonly is: unknown } | undefined {

@@ -36,7 +36,7 @@ export function SavedTabs({ me }: Pick<SavedViewsProps, 'me'>) {
   );
 }
 
-/** The button that saves the current filters or edits saved views. Hidden if neither exist. */
+/** The button that saves the current filters or edits saved views. Hidden if there are neither filters nor views. */
 export function EditViews({ search, me }: SavedViewsProps) {
   const views = useSavedViews(me);
   const [isOpen, setOpen] = useState(false);

@@ -93,7 +93,7 @@ export function saveView(
 
 function subscribe(listener: () => void): () => void {
   listeners.add(listener);
-  // Changes of another tab.
+  // Changes from another tab.
   addEventListener('storage', listener);
   return () => {
     listeners.delete(listener);

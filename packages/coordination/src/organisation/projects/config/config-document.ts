@@ -109,7 +109,7 @@ function settingKeys(keys: Json, path: string): string[] {
   return [...new Set(keys as string[])].sort();
 }
 
-/** Truncates a name from the request for a response. */
+/** Truncates a name from the request so that it can be returned in the response. */
 function shown(name: string): string {
   return name.slice(0, 100).toWellFormed();
 }

@@ -8,7 +8,7 @@ import { effectiveConfigOf } from './effective-config.ts';
 import { meetOf, violationsOf } from './governance.ts';
 import type { Layer } from './layer.ts';
 
-/** A naive implementation that visits each project, written from the reference alone. */
+/** A naive implementation that visits each project, written from the reference documentation alone. */
 function naive(chain: readonly Layer[], at: number): any {
   const project = chain[at] as Layer;
   const above = at === 0 ? undefined : naive(chain, at - 1);

@@ -2,8 +2,8 @@ import type { Json, JsonObject } from '@baton/values/wire';
 import { fail } from '../../errors.ts';
 
 /**
- * The limits that a project sets for its work. Every field is ordered from strict to lax, and the stricter value of two
- * layers takes effect: a layer can narrow the limits of its ancestors but never widen them. See
+ * The limits that a project sets for its work. Every field is ordered from strict to lax, and of the values of two
+ * layers, the stricter one takes effect: a layer can narrow the limits of its ancestors but never widen them. See
  * docs/reference/projects.md#governance.
  */
 export type Governance = JsonObject;
@@ -38,7 +38,7 @@ function subsetOf(...known: readonly string[]): Field {
     meet: (one, other) => (one as string[]).filter((item) => (other as string[]).includes(item)),
   };
 }
-/** Duplicate items count once. */
+/** The maximum number of items; duplicates count once. */
 const subsetItemsMax = 100;
 
 /** null: unbounded. */

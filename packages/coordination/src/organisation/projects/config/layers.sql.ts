@@ -5,7 +5,7 @@ import type { LayerRow } from './layer.ts';
 /**
  * The configuration layers of the projects at a workspace and above it, from the root down: one index scan by the
  * workspace's path, at any depth up to 64 levels.
- * @param place a workspace, or a project, for its workspace
+ * @param place a workspace, or a project that represents its workspace
  */
 export function findLayers(
   tenantId: string,
@@ -32,7 +32,7 @@ export function findLayers(
 export interface OwnRulesRow {
   id: string;
   governance: JsonObject;
-  /** The keys of its settings, from the active revision and the profile. */
+  /** The keys of the project's settings, from the active revision and the profile. */
   setting_keys: string[];
 }
 

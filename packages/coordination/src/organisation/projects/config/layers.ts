@@ -7,7 +7,7 @@ import { type Governance, violationsOf } from './governance.ts';
 import { type Layer, layerOf } from './layer.ts';
 import { findLayers, findOwnRules } from './layers.sql.ts';
 
-/** The projects at a workspace and above it, from the root down; a project selects its workspace. */
+/** The projects at a workspace and above it, from the root down; a project represents its workspace. */
 export async function layersAt(context: Context, place: Parameters<typeof findLayers>[2]): Promise<Layer[]> {
   const rows = await context.db.rows(findLayers(context.tenantId, await viewerOf(context), place));
   return rows.map(layerOf);

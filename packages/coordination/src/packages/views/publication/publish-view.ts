@@ -9,8 +9,8 @@ import { hasViews, insertView, lockView, updateToRetired, updateView } from './p
 import { viewPublished, viewRetired } from './views.events.ts';
 
 /**
- * The apply of packages publishes and retires views with these functions, under the lock on packages (`lockPackages`),
- * and writes the links itself: kind `View` in `package_objects`. Nothing else creates views.
+ * When a package is applied, its views are published and retired with these functions, under the lock on packages
+ * (`lockPackages`). The apply writes the links itself: kind `View` in `package_objects`. Nothing else creates views.
  */
 
 export interface WrittenView {
@@ -24,8 +24,8 @@ function viewHashOf(spec: ViewSpec): string {
 }
 
 /**
- * Publishes the next version of a view, or its first one; a retired view becomes active again. The same content changes
- * nothing.
+ * Publishes the next version of a view, or its first one; a retired view becomes active again. Publishing the same
+ * content again changes nothing.
  * @param spec as returned by `checkView`
  * @throws Refusal `invalid_package` if the tenant has too many views
  */

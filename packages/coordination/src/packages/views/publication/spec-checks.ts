@@ -35,7 +35,7 @@ function takesOperator(field: { type: FieldType; words?: unknown }, op: FilterOp
 /** A problem of a view. */
 export interface ViewProblem {
   readonly code: 'schema_violation' | 'unknown_field' | 'unknown_param' | 'data_type_mismatch';
-  /** A JSON pointer into its spec. */
+  /** A JSON pointer into the view's spec. */
   readonly path: string;
   readonly message: string;
 }
@@ -45,9 +45,9 @@ export type CheckedView =
   | { readonly spec: undefined; readonly problems: readonly ViewProblem[] };
 
 /**
- * Validates the spec of a view (docs/reference/views-and-lists.md#spec) without reads and writes.
- * @returns the spec with its defaults, or at most 50 problems: `schema_violation` by its form, then fields that its
- * sources don't have, parameters that it does not declare, and values of another type
+ * Validates the spec of a view (docs/reference/views-and-lists.md#spec) without accessing the database.
+ * @returns the spec with its defaults, or at most 50 problems: `schema_violation` for its form, then fields that its
+ * sources don't have, parameters that it does not declare, and values of the wrong type
  */
 export function checkView(sent: unknown): CheckedView {
   const size = measureDocument(sent as Json);
@@ -86,7 +86,7 @@ function* blockProblems(block: ViewBlock, at: string): Generator<ViewProblem> {
   );
   for (const [n, parameter] of params.entries())
     yield* defaultProblems(parameter, `${at}/params/${n}/default`);
-  // Its fields belong to the memory service, which no view can read yet.
+  // The fields of `knowledge` belong to the memory service, which no view can read yet.
   if (source === 'knowledge') return;
   const { fields } = sources[source];
   yield* shownProblems(block, fields, at);

@@ -2,7 +2,7 @@ import { sql } from '@baton/kernel/database/sql';
 
 /**
  * The number of links that led to an instance's actions: those of the input that caused them or, if no event did, those
- * of its start, unless the start is too long ago. Returns no row if the instance doesn't exist.
+ * of its start, unless that was too long ago. Returns no row if the instance doesn't exist.
  */
 export function findLinks(
   tenantId: string,

@@ -7,15 +7,15 @@ import { findLinks } from './links.sql.ts';
 
 /**
  * Loops of processes: tasks, observations and events of an instance may start other instances or correlate with them,
- * and so on. Each trigger is a link. A result that a step waits for is not a link, regardless of the number of
- * consecutive steps.
+ * which may trigger others in turn. Each trigger is a link. A result that a step waits for is not a link, regardless of
+ * the number of consecutive steps.
  */
 
-/** The same as the maximum depth of calls. */
+/** The same value as the maximum depth of calls. */
 export const linksMax = 10;
 /**
- * Later effects of an instance that no event caused don't continue the chain of its start: the instance has been
- * waiting in the meantime.
+ * If no event caused an effect, and the instance started longer ago than this, the effect doesn't continue the chain of
+ * the start: the instance has been waiting in the meantime.
  */
 const linkSecondsMax = 60;
 const ofProcess = /^process:([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})$/;
@@ -31,7 +31,7 @@ export function sourceOfEvent(correlation: string | null): string | undefined {
   return ofProcess.exec(correlation ?? '')?.[1];
 }
 
-/** The number of links that led to an event; undefined for an event from outside of processes and rules. */
+/** The number of links that led to an event; undefined for an event that neither a process nor a rule caused. */
 export async function linksTo(context: Context, event: EventRow): Promise<number | undefined> {
   const { correlation_id: correlation, causation_id: cause, occurred_at: at } = event;
   const instanceId = sourceOfEvent(correlation);
@@ -40,12 +40,13 @@ export async function linksTo(context: Context, event: EventRow): Promise<number
     const found = findLinks(context.tenantId, { instanceId, source, at, linkSecondsMax });
     return (await context.db.row(found))?.links;
   }
-  // For rules, the task stores the length of the chain. It includes rules, so it may exceed the limit by more than one.
+  // For rules, the task stores the length of the chain. That length includes rules, so it may exceed the limit by more
+  // than one.
   if (correlation?.startsWith('work-rule:') !== true) return undefined;
   return Math.min((await findChain(context, causeOfEvent(event))) - 1, linksMax);
 }
 
-/** The number of links that led to an action of an instance without a causing event: a timer or a call. */
+/** The number of links that led to an action of an instance that was caused by a timer or a call, not by an event. */
 export function linksOfStart({ links = 0, startedAt }: ProcessState, at: string): number {
   return Date.parse(at) - Date.parse(startedAt) <= linkSecondsMax * 1000 ? links : 0;
 }

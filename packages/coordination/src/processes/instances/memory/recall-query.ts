@@ -19,11 +19,11 @@ const itemsMax = 200;
 
 export type Asked =
   | { readonly kind: 'answered'; readonly recalled: Recalled }
-  /** Retrying the same query would fail the same way. */
+  /** The same query would fail in the same way again. */
   | { readonly kind: 'refused'; readonly reason: 'memory_refused' | 'memory_unreadable' }
   | { readonly kind: 'later' };
 
-/** Sends a query outside of any transaction; never throws for errors of the memory service. */
+/** Sends a query outside any transaction; never throws for errors of the memory service. */
 export async function sendRecall(
   memory: MemoryGateway,
   context: Pick<Context, 'tenantId' | 'settings' | 'traceRunId'>,

@@ -68,7 +68,8 @@ test('each instance migrates once, regardless of killed workers, and every input
   const told = await baton.pool.rows<{ n: number }>(sql`
     select count(*)::int as n from events where type = 'process.migrated' group by entity_id`);
   assert.deepEqual([told.length, new Set(told.map(({ n }) => n))], [instances, new Set([1])]);
-  // Each counted once, with the version at the completion of its task, and its second task is open.
+  // Each instance is counted once, under the version that it had when its first task was completed; its second task is
+  // open.
   const states = await baton.pool.rows<{ n: string; rows: number }>(sql`
     select state -> 'data' ->> 'n' as n, count(*)::int as rows from process_instances
     where state -> 'nodes' ? 'sign' group by 1`);
@@ -83,7 +84,7 @@ test('each instance migrates once, regardless of killed workers, and every input
   const [tasks] = await baton.pool.rows<{ n: number }>(sql`
     select count(*)::int as n from tasks where origin ->> 'kind' = 'process'`);
   assert.equal(tasks?.n, instances * 2);
-  // The version that opened the second task acted on behalf of its own agent.
+  // The second task was created by the agent of the version that opened it.
   const makers = await baton.pool.rows<{ n: string; by: string }>(sql`
       select distinct i.state -> 'data' ->> 'n' as n, t.created_by as by
       from process_instances i join tasks t on t.id = (i.state -> 'nodes' -> 'sign' ->> 'taskId')::uuid`);

@@ -36,8 +36,8 @@ export function updateProgress(tenantId: string, id: string, migrated: number, r
 }
 
 /**
- * Schedules the next search after one that found no instance; ends the migration if its version is old enough that no
- * instance of an earlier one can appear.
+ * Schedules the next search after one that found no instance; ends the migration if its version is so old that no
+ * instance of an earlier version can appear any more.
  */
 export function updateToNoneFound(
   tenantId: string,

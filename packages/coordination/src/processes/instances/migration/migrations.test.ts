@@ -298,7 +298,7 @@ test('an instance that cannot continue is suspended with the reason, and a resum
   );
   const again = await resume(id);
   assert.deepEqual([again.status, again.suspension.code], ['suspended', 'migration_failed']);
-  // Events that arrive meanwhile are stored.
+  // Events that arrive in the meantime are stored.
   await complete(openElements[0].taskId);
   assert.ok((await read(id)).kept.inputs > 0);
   await baton.pool.run(sql`
@@ -325,7 +325,7 @@ test('no event continues an instance with the version that it should leave', asy
   const now = await read(id);
   assert.deepEqual([now.status, now.definitionVersion], ['suspended', 1]);
   assert.ok(now.kept.inputs > 0);
-  // It can be cancelled, with its own version.
+  // The instance can be cancelled while it keeps its own version.
   await done(baton.admin.post(`/process-instances/${id}:cancel`, { reason: 'for the test' }));
   assert.equal((await read(id)).status, 'cancelled');
 });
@@ -409,7 +409,7 @@ test('instances of an old version migrate to the newest through the intermediate
       { fromVersion: 2, toVersion: 3 },
     ],
   );
-  // A replay with the last version, through the versions before it, has the same result.
+  // A replay with the last version, which goes through the versions before it, has the same result.
   const spec = versionOf(3, [humanStep('c')], from(2, 3, { b: 'c' }));
   const report = await done(baton.admin.post(`/process-definitions/${key}:replay`, { spec }));
   assert.deepEqual(

@@ -15,7 +15,7 @@ import {
 
 export type { DueMigrationRow, MigrationRow };
 
-/** The interval of searches for late instances, and the time after a publication during which they continue. */
+/** The interval between searches for late instances, and the time after a publication during which they continue. */
 const againSeconds = 10;
 const settledSeconds = 300;
 
@@ -29,7 +29,7 @@ export function activeMigration({ db, tenantId }: Context, id: string): Promise<
   return db.row(findActiveMigration(tenantId, id));
 }
 
-/** The target version for instances of this version. */
+/** The migration of instances of this version, with its target version. */
 export function migrationFrom(
   { db, tenantId }: Context,
   key: string,
@@ -38,7 +38,7 @@ export function migrationFrom(
   return db.row(findMigration(tenantId, key, version));
 }
 
-/** Call it last: from here on, two workers at the same migration wait for each other. */
+/** Call this last: afterwards, other workers on the same migration wait for this transaction. */
 export async function recordProgress(
   { db, tenantId }: Context,
   id: string,

@@ -5,7 +5,7 @@ import { findRoleOfSlug } from '../../../work/tasks/requirements.ts';
 import type { Context } from '../../context.ts';
 import { findActive, findHolders } from './assignees.sql.ts';
 
-/** The principals that the assignees of a step resolve to, after their expressions were evaluated. */
+/** The principals that the assignees of a step resolve to, once their expressions have been evaluated. */
 
 const holdersMax = 200;
 const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -30,7 +30,7 @@ interface Resolved {
   readonly addressee: Addressee;
 }
 
-/** The first assignee of the chain that resolves to an existing principal or role; undefined for none. */
+/** The first assignee in the chain that resolves to an existing principal or role; undefined if none does. */
 export async function firstThatResolves(
   context: Context,
   workspaceId: string | null,
@@ -64,7 +64,9 @@ export function addresseeOfNobody(chain: readonly Assignee[]): Addressee {
   return {};
 }
 
-/** All principals that the assignees resolve to, each once and in order, and the texts that resolve to no principal. */
+/**
+ * All principals that the assignees resolve to, each once and in order, and the strings that resolve to no principal.
+ */
 export async function findPeople(
   context: Context,
   workspaceId: string | null,

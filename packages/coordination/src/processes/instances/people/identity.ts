@@ -25,8 +25,8 @@ export class Identities {
   }
 
   /**
-   * Locks the principals of agents before any instance is locked, so that a concurrent disable either waits or is
-   * visible.
+   * Locks the principals of agents before any instance is locked, so that the concurrent disabling of an agent either
+   * waits or is visible.
    * @param agentKeys in any order; they are locked in the order of their principals
    */
   static async lock(context: Context, agentKeys: Iterable<string>): Promise<Identities> {
@@ -59,8 +59,8 @@ export class Identities {
 }
 
 /**
- * The agent that a locked instance acts as. A migration may have changed it since the lookup: then the new agent is
- * locked late, which at worst waits for a concurrent disable.
+ * The agent that a locked instance acts as. A migration may have changed it since the lookup; the new agent is then
+ * locked late, so at worst this waits for the concurrent disabling of that agent.
  */
 export async function agentOf(
   context: Context,

@@ -7,7 +7,7 @@ import { findPeople } from './assignees.ts';
 
 /** The people responsible for late work (docs/reference/processes.md#addressees). */
 
-/** The people of the first assignee that resolves to at least one; if none does, the unresolved texts. */
+/** The people of the first assignee that resolves to at least one person; if none does, the unresolved strings. */
 async function findOwners(context: Context, workspaceId: string | null, chain: readonly Assignee[]) {
   const unresolved: string[] = [];
   for (const assignee of chain) {
@@ -26,7 +26,7 @@ async function findHolder(context: Context, taskId: string | null): Promise<stri
   return (await findTaskUnseen(context, { id: taskId, number: null }))?.assigneeId ?? null;
 }
 
-/** The ids for an event: if the owner is a role, the first of its holders. */
+/** The ids for an event; if the owner is a role, the id of the first principal that holds it. */
 export async function namesOf(
   context: Context,
   workspaceId: string | null,
@@ -37,7 +37,7 @@ export async function namesOf(
 }
 
 /**
- * The default recipients of a reminder: the people who have the task or whose votes are missing, otherwise the owner of
+ * The default recipients of a reminder: the people who hold the task or whose votes are missing, otherwise the owner of
  * the process.
  */
 export async function findReminded(

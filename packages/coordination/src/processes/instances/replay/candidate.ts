@@ -73,7 +73,7 @@ export async function replayInTurn(
   request: ReplayRequest,
 ): Promise<ProcessReplay> {
   const latest = await getDefinitionRow(context, key, null);
-  // Before the candidate is validated, so that an invalid one reveals nothing about instances.
+  // This check precedes the validation of the candidate, so that an invalid candidate reveals nothing about instances.
   if (request.instanceIds !== undefined) await namedRows(context, key, request.instanceIds);
   const tooLarge = sizeFault(request.spec);
   if (tooLarge !== undefined) fail('payload_too_large', { field: 'spec', ...tooLarge });
@@ -92,7 +92,7 @@ export async function replayInTurn(
 
 /**
  * Replays instances with several valid candidates, when the tenant and the process have a free slot. Together they may
- * take as long as one call; instances that were not started by then count as not replayed.
+ * take as long as one call; instances that have not been started by then count as not replayed.
  * @returns the result of each, in the same order
  * @throws Refusal 503 `unavailable` if too many requests wait
  */
@@ -117,9 +117,9 @@ export function replayAllInTurn(
 const foreseeingMsMax = 1000;
 
 /**
- * Predicts the deadlines that candidates would move in the instances that migrate to them, when the tenant and the
+ * Predicts which deadlines the candidates would move in the instances that migrate to them, when the tenant and the
  * process have a free slot.
- * @returns the deadlines of each candidate, in the given order
+ * @returns the deadlines for each candidate, in the given order
  * @throws Refusal 503 `unavailable` if too many requests wait
  */
 export function predictDeadlinesInTurn(

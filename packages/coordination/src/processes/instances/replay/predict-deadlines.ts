@@ -10,11 +10,11 @@ import type { Context } from '../../context.ts';
 import { calendarsOf, migrationTarget, preparedOf, toolsOf, useDefinition } from '../definitions-in-use.ts';
 import { findState, listOfReplayed } from './replay.sql.ts';
 
-/** How a migration would change deadlines, computed without any write (docs/reference/packages.md#plan). */
+/** How a migration would change deadlines, computed without writing anything (docs/reference/packages.md#plan). */
 
 /** The maximum number of instances; the definition's newest ones are used. */
 export const predictedMax = 200;
-/** Maximum time for one instance, because other work has to wait. */
+/** Maximum time for one instance, because other work has to wait in the meantime. */
 const instanceMsMax = 60;
 
 /** Thrown if an instance takes too long: its deadlines are omitted. */
@@ -30,15 +30,15 @@ interface Question {
   readonly key: string;
   /** The parsed and validated candidate. */
   readonly spec: ProcessSpec;
-  /** Versions whose instances would migrate to it. */
+  /** Versions whose instances would migrate to the candidate. */
   readonly versions: readonly number[];
-  /** The time after which no further instance is started, in `performance.now()` time. */
+  /** The time, as measured by `performance.now()`, after which no further instance is started. */
   readonly untilMs: number;
 }
 
 /**
- * The deadlines of instances, and of their open steps, that a candidate moves. Instances that the caller doesn't see,
- * and those that could not migrate, are omitted. Call it outside of a transaction.
+ * The deadlines of instances, and of their open steps, that a candidate would move. Instances that the caller doesn't
+ * see, and those that could not migrate, are omitted. Call it outside a transaction.
  */
 export async function predictDeadlines(
   context: Context,

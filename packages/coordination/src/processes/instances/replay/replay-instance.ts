@@ -27,7 +27,7 @@ export interface Line extends JournalNote {
 }
 
 export interface Divergence {
-  /** The line at which the instance differs or, if only the replay has a line, the line of the input. */
+  /** The line at which the recorded run and the replay differ; if only the replay has a line, that of the input. */
   readonly journalSeq: number;
   readonly kind: JournalNote['kind'];
   readonly element: string | null;
@@ -37,7 +37,7 @@ export interface Divergence {
 
 export interface Replay {
   readonly divergences: Divergence[];
-  /** The first differences, up to the maximum. */
+  /** The number of all differences; `divergences` contains the first ones, up to the maximum. */
   divergencesTotal: number;
   status: ProcessState['status'];
 }
@@ -57,15 +57,15 @@ interface Version {
 export interface Candidate extends Version {
   /** The versions that an instance has had, by number, if it has had several. */
   readonly earlier: ReadonlyMap<number, Version>;
-  /** Whether its correlations are those of its current definition. */
+  /** Whether the candidate's correlations are those of the instances' current definition. */
   readonly hasSameCorrelations: boolean;
 }
 
 /**
  * For a migrated instance, the candidate replaces the last version; earlier inputs are processed by the versions in use
- * at that time.
+ * at that time. Yields after each input.
  * @param divergencesMax the number of stored differences; all are counted
- * @returns undefined if the journal doesn't contain all inputs. It yields after each of them.
+ * @returns undefined if the journal doesn't contain all inputs
  * @throws errors that the definition didn't cause
  */
 export function* replayInstance(
@@ -136,7 +136,7 @@ interface Segment {
   /** The line that records the input. */
   readonly line: Line;
   readonly recorded: Recorded;
-  /** The line and the lines that it caused. */
+  /** That line and the lines that the input caused. */
   readonly notes: Line[];
 }
 
@@ -151,7 +151,10 @@ function segmentsOf(lines: readonly Line[]): Segment[] | undefined {
   return segments;
 }
 
-/** Other lines record the results of effects, or how many inputs were skipped. */
+/**
+ * Whether the engine itself produced the line; other lines record the results of effects, or how many inputs were
+ * skipped.
+ */
 function isOfEngine({ kind, reason, data }: Line): boolean {
   if (kind === 'intent') return !('refused' in data) && !('closed' in data);
   return kind !== 'input' || reason !== 'passed_over';
@@ -168,7 +171,7 @@ function takenTimers(segments: readonly Segment[]): Map<string, number> {
   return taken;
 }
 
-/** The next timer due by an instant that the instance's journal doesn't contain. */
+/** The next timer that is due by an instant and isn't in the instance's journal. */
 function ownTimerOf(state: ProcessState, at: string, taken: ReadonlyMap<string, number>): Input | undefined {
   if (state.status !== 'running') return undefined;
   const first = dueTimersOf(state, at).find(({ id }) => !taken.get(id));
@@ -189,7 +192,9 @@ function mapOf({ earlier }: Candidate, { fromVersion, toVersion }: Migration): E
   return migrations.find(({ from }) => from === fromVersion)?.map ?? {};
 }
 
-/** @param number undefined for the candidate, when no migration follows */
+/**
+ * @param number undefined if no migration follows, which selects the candidate
+ */
 function versionFor(candidate: Candidate, number: number | undefined): Version | undefined {
   return number === undefined ? candidate : candidate.earlier.get(number);
 }

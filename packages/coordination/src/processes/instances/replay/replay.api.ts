@@ -14,8 +14,8 @@ export const processReplayApi = [
       'times, and the result is compared with the journals of the instances. The version number of the candidate is ' +
       'ignored. Results that only the candidate would wait for never arrive. Calendars are used in their current ' +
       'state. Instances whose inputs were not recorded, because they are older than that feature, are `incomplete`. ' +
-      'Inputs before a migration are processed by the version of that time. Nothing is written. A tenant runs one ' +
-      'call at a time, and a process two; four calls of a tenant wait for at most 10 s.',
+      'Inputs before a migration are processed by the version of that time. Nothing is written. At most one ' +
+      'call runs at a time per tenant, and two per server process; up to four calls per tenant wait for at most 10 s.',
     permission: 'packages.test',
     alsoOneOf: ['processes.read'],
     idempotency: 'ignored',

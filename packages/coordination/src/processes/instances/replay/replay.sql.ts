@@ -85,7 +85,7 @@ export function findLastLine(tenantId: string, instanceId: string) {
     select journal_seq from process_instances where id = ${instanceId} and tenant_id = ${tenantId}`;
 }
 
-/** Whether an instance has taken an event that a person doesn't see, or that is no longer in the journal. */
+/** Whether an instance has processed an event that a person doesn't see, or that is no longer in the journal. */
 export function hasTakenUnseen(tenantId: string, instanceId: string, viewerId: string) {
   return sql<{ has: boolean }>`
     select exists (

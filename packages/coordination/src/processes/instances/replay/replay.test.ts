@@ -208,7 +208,7 @@ test('a candidate that never ends does not slow down others', async () => {
   const process = await publishProcess(baton.admin, specOf(agent.key, [humanStep('look')]));
   for (let n = 0; n < 5; n += 1)
     await startProcessInstance(baton.admin, process, { text: 'x'.repeat(60_000) });
-  // The size of all data is measured whenever a field changes.
+  // Each of these steps sets a field, after which the size of all data is measured, so that the replay takes long.
   const stages = Array.from({ length: 40 }, (_, stage) => ({
     id: `s-${stage}`,
     steps: Array.from({ length: 100 }, (_step, n) => setStep(`a-${stage}-${n}`, { n: `${n}` })),

@@ -20,16 +20,16 @@ import {
 } from './replay.sql.ts';
 import { type Candidate, type Line, type Replay, replayInstance } from './replay-instance.ts';
 
-/** Replays instances with another definition, without any write (docs/reference/processes.md#replay). */
+/** Replays instances with another definition, without writing anything (docs/reference/processes.md#replay). */
 
 export const replayedMax = 200;
 const divergencesMax = 10;
 /** Limits for one instance's journal. */
 const linesMax = 2000;
 const charactersMax = 2_097_152;
-/** Maximum time for one input, because other work has to wait. */
+/** Maximum time for one input, because other work has to wait in the meantime. */
 const inputMsMax = 60;
-/** Maximum time for a whole call; instances that were not started by then are omitted. */
+/** Maximum time for a whole call; instances that have not been started by then are omitted. */
 export const callMsMax = 5000;
 
 export const ReplayedInstance = z
@@ -75,14 +75,14 @@ export interface ReplayQuestion {
   readonly instanceIds?: readonly string[] | undefined;
   /** How many of the newest instances are replayed if no ids are given. */
   readonly limit: number;
-  /** The time after which no further instance is started, in `performance.now()` time. */
+  /** The time, as measured by `performance.now()`, after which no further instance is started. */
   readonly untilMs: number;
 }
 
 /**
  * Processes the recorded inputs of visible instances again with a candidate. Calendars are used in their current state.
- * Call it outside of a transaction; it stops at the deadline in the request.
- * @throws Refusal `not_found` of an instance
+ * Call it outside a transaction; it stops at the deadline in the request.
+ * @throws Refusal `not_found` for an instance
  */
 export async function replayDefinition(
   context: Context,
@@ -138,7 +138,10 @@ type Reason = NonNullable<ReplayedInstance['reason']>;
 
 class TooSlow extends Error {}
 
-/** The members of inputs that contain version numbers, for the comparison. */
+/**
+ * The correlations and event handlers of a definition, as text for comparison: if they differ, recorded events are
+ * correlated again.
+ */
 const handlersTextOf = ({ correlate, onEvent }: ProcessSpec) => JSON.stringify([correlate, onEvent]);
 
 /** The versions that an instance has had, if it has had several. */
@@ -160,7 +163,7 @@ async function replayOne(
   const lastSeq = (await db.row(findLastLine(tenantId, row.id)))?.journal_seq ?? 0;
   if (lines.length < Math.min(lastSeq, linesMax + 1)) return 'too_long';
   const viewer = await viewerOf(context);
-  // A caller who may not see an instance's inputs would otherwise see them in the candidate's results.
+  // Otherwise, a caller who may not see an instance's inputs would see them in the candidate's results.
   if (viewer !== null && (await db.row(hasTakenUnseen(tenantId, row.id, viewer)))?.has === true)
     return 'not_recorded';
   const own = await useDefinition(context, row.definition_key, row.definition_version);

@@ -3,7 +3,7 @@ import type { QueuePosition } from '../../../service/queue-walk.ts';
 
 export type OldInstanceRow = { id: string; tenant_id: string; completed_at: string };
 
-/** Instances of all tenants that ended before the retention period and have no unclosed objects. */
+/** Instances of all tenants that ended before the start of the retention period and have no unclosed objects. */
 export function findOldInstances([completedAt, id]: QueuePosition, ageSeconds: number, rowsMax: number) {
   return sql<OldInstanceRow>`
     select id, tenant_id, completed_at from process_instances
@@ -13,9 +13,9 @@ export function findOldInstances([completedAt, id]: QueuePosition, ageSeconds: n
 }
 
 /**
- * Locks an instance that may be deleted. An instance that an open one called is kept, and so is one that took an event
- * which the processes of its tenant may read again: a turn that ended in the middle of an event reads that event again,
- * among the next `nextEventsMax` after the cursor.
+ * Locks an instance that may be deleted. It is kept if an open instance called it, or if it has processed an event that
+ * the tenant's processes may read again: a turn that ended in the middle of an event reads that event again, among the
+ * next `nextEventsMax` after the cursor.
  */
 export function lockDeletable(tenantId: string, id: string, consumer: string, nextEventsMax: number) {
   return sql<{ id: string }>`

@@ -101,7 +101,7 @@ test('an instance is kept while it has unclosed objects, while its caller runs, 
     start: { on: { observation: kind }, key: 'event.id' },
   });
   await observe(baton.admin, kind, {});
-  // A turn that ended in the middle of the event: its cursor is before it.
+  // Simulates a turn that ended in the middle of the event, with the cursor before it.
   const before = await baton.pool.row<{ position: string; sequence: string }>(sql`
     select position, sequence from event_consumers where consumer = 'processes' and tenant_id = ${baton.tenantId}`);
   await worker.run();

@@ -14,11 +14,14 @@ import {
 const batchMax = 100;
 /** Maximum number of journal lines, and of inputs, that one transaction deletes: about 30 ms. */
 const rowsMax = 1000;
-/** A turn reads at most 900 events (CP_PROCESSES_BATCH_SIZE), and ends at one of them. */
+/**
+ * How many events after the cursor may be read again. This is more than one turn reads (at most 900,
+ * CP_PROCESSES_BATCH_SIZE), because a turn can stop at any of its events.
+ */
 const nextEventsMax = 1000;
 
 /**
- * Deletes instances that ended CP_PROCESSES_RETENTION_SECONDS ago, with their journals and inputs, in batches.
+ * Deletes instances that ended at least CP_PROCESSES_RETENTION_SECONDS ago, with their journals and inputs, in batches.
  * Instances with unclosed objects are kept, and so are those whose causing event may be read again, so that no event
  * starts two instances.
  */

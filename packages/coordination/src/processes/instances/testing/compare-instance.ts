@@ -25,7 +25,7 @@ interface Line {
 
 /**
  * @returns its status, and the kinds of inputs that it has processed.
- * @throws AssertionError if the two differ, or an effect is duplicated or missing
+ * @throws AssertionError if the instance and the interpreter differ, or an effect is duplicated or missing
  */
 export async function compareWithInterpreter(
   db: Db,
@@ -75,7 +75,7 @@ function give(model: Interpreter, one: Played, atMs: number, taken: Input): void
     case 'voters':
       return model.voters(atMs, taken.element, taken.principals);
     case 'intent_failed': {
-      // The newest request of the element: all requests of one input are refused together.
+      // The element's newest request: all requests of one input are refused together.
       const { element, approvalId, code } = taken;
       const asksFor = (text: string) => /^(open|find|ask)_/.test(text) && text.includes(` ${element}#`);
       model.history.splice(model.history.findLastIndex(asksFor), 1);
@@ -154,7 +154,7 @@ async function compare(db: Db, one: Played, model: Interpreter, inputs: readonly
   assert.deepEqual(shownState(row.state, nameOf), shownModel(model));
   assert.equal(row.status, model.status);
 
-  // Each order of an operator is carried out once.
+  // Each order from an operator is carried out once.
   for (const verb of ['suspend', 'resume', 'skip', 'cancel'])
     assert.equal(inputs.filter(({ kind }) => kind === verb).length, one.accepted[verb] ?? 0, verb);
   const events = inputs.flatMap((input) => (input.kind === 'event' ? [input.event.id] : []));
@@ -181,7 +181,7 @@ async function compare(db: Db, one: Played, model: Interpreter, inputs: readonly
     'tasks, calls and approvals',
   );
 
-  // If no input is pending, exactly the objects that open steps wait for are open.
+  // If no input is pending, the open objects must be exactly those that open steps wait for.
   if (row.kept === 0) {
     const awaited = [...model.open.values()].flatMap(({ id: element, attempt, waitsFor, isRefused }) => {
       const idOf = (purpose: string) => activityId(id, element, attempt, purpose);
@@ -192,7 +192,7 @@ async function compare(db: Db, one: Played, model: Interpreter, inputs: readonly
         ? model.askedOf(element, 'pending').map((voter) => idOf(`approval/${voter}`))
         : [];
     });
-    // Objects that could not be closed are reported, and closed later.
+    // Objects that could not be closed are reported, and are closed later.
     const left = row.left_open.map(({ effect }: LeftOpen) => objectOf(effect).id);
     const stillOpen = opened
       .filter(({ id: one, is_open: isOpen }) => isOpen && !left.includes(one))

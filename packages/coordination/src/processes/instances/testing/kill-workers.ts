@@ -13,8 +13,8 @@ const workersAtOnce = 2;
 
 /**
  * Runs workers in separate processes, kills each with SIGKILL after a random time and starts the next one; it also
- * terminates their transactions at random moments, like a lost connection.
- * @param random a number from 0 to below 1
+ * terminates their transactions at random moments, as when a connection is lost.
+ * @param random a number from 0 to just below 1
  * @returns a function that ends all workers, and returns the number of times that work was interrupted
  */
 export function killAtRandom(baton: TestCoordination, random: () => number): () => Promise<Kills> {

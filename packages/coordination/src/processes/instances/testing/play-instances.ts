@@ -22,7 +22,7 @@ export interface Played {
 
 export interface Players {
   readonly baton: TestCoordination;
-  /** A number from 0 to below 1. */
+  /** A number from 0 to just below 1. */
   readonly random: () => number;
   readonly executor: Actor;
   readonly skill: { contract: { implementation: { entrypoint: string } } };
@@ -71,7 +71,7 @@ export async function actAtRandom(players: Players, one: Played): Promise<void> 
   await decide(players, one, element);
 }
 
-/** An action that another one has made impossible isn't a fault. */
+/** It isn't a fault if one action makes another impossible. */
 const isLate = (status: number) => [401, 403, 404, 409, 412, 422].includes(status);
 
 async function endTask({ baton, random, voters }: Players, id: string): Promise<void> {

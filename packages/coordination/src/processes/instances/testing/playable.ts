@@ -12,7 +12,9 @@ export interface World {
   readonly voters: readonly string[];
 }
 
-/** Real time is short: steps of ten minutes stay open in any case. */
+/**
+ * The short duration that replaces each duration of a definition; steps of ten minutes stay open throughout the test.
+ */
 const played: Record<string, string> = {
   PT1S: 'PT0.05S',
   PT5S: 'PT0.1S',
@@ -41,7 +43,7 @@ export function eventOf(kind: unknown, instanceKey: string): string {
   return events.find((event) => kindOf(event, instanceKey) === kind) ?? String(kind);
 }
 
-/** Returns the definition to publish for a shortened one, with existing events, people and a skill. */
+/** Returns the definition to publish for one with shortened durations, using existing events, people and a skill. */
 export function publishable(
   spec: Spec,
   instanceKey: string,
@@ -82,8 +84,8 @@ interface Problem {
 type Stage = { entry?: string; repeatable?: boolean };
 
 /**
- * Removes unreachable elements from a definition, because publishing refuses them.
- * @throws Error for a problem of another kind
+ * Removes unreachable elements from a definition, because otherwise it could not be published.
+ * @throws Error for any other kind of problem
  */
 export function withoutProblems(spec: Spec, problems: readonly Problem[]): Spec {
   const mended = structuredClone(spec);

@@ -9,7 +9,7 @@ export const AgentSecret = z
   .meta({ id: 'AgentSecret' });
 export type AgentSecret = z.infer<typeof AgentSecret>;
 
-/** The endpoint validates form and length (`invalid_secret_name`); the router rejects longer names. */
+/** The endpoint validates the form and length of names (`invalid_secret_name`); the router rejects even longer ones. */
 export const SecretParam = z.string().min(1).max(1000);
 
 export const AgentSecretRequest = z

@@ -6,7 +6,7 @@ export default defineFixtures({
   objects: [
     defineObject({
       path: '/agents/{key}/secrets/{name}',
-      // Names are unique per agent, and a missing one is created.
+      // A name is unique only within its agent, and no tenant owns the name itself: an unknown one is created.
       shared: true,
       async make({ actor, get }) {
         const { key } = await get(agent);

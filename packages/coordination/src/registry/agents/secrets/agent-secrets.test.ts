@@ -14,7 +14,7 @@ import { agentKey, newSecretValue, publishAgent, putAgentSecret } from '../../..
 import { makeWorkerTools } from '../../../testing/sweepers.ts';
 
 let vault: TestSecretStore;
-/** Runs the tests with an external store, and with the table of sealed values. */
+/** Runs the tests both with an external store and with the table of sealed values. */
 let outside: TestCoordination;
 let sealed: TestCoordination;
 before(async () => {
@@ -52,7 +52,7 @@ async function workOff(baton: TestCoordination): Promise<void> {
   }
 }
 
-/** A running write of a secret by another process, or by one that was killed. */
+/** A write of a secret that is still running in another process, or whose process was killed. */
 const noteUse = (key: string, name: string, isKept: boolean) =>
   outside.pool.run(sql`
     insert into secret_leftovers (tenant_id, folder, name, due_at, is_kept)

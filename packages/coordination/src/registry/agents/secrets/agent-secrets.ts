@@ -36,7 +36,7 @@ import {
  * See docs/reference/agents.md#secrets.
  */
 
-/** Concurrent writes: each may wait 5 s for the store, and polls 20 times a second until its path is free. */
+/** Limits concurrent writes: each may wait 5 s for the store, and polls 20 times a second until its path is free. */
 const waiting = { queuedMax: 64, waitMsMax: 10_000 };
 const ofTenant = new ConcurrencyLimit('writes of secrets of the tenant', { runningMax: 8, ...waiting });
 const ofProcess = new ConcurrencyLimit('writes of secrets', { runningMax: 32, ...waiting });
@@ -45,7 +45,7 @@ function inTurn<T>({ tenantId }: Context, write: () => Promise<T>): Promise<T> {
   return ofTenant.run(tenantId, () => ofProcess.run('', write));
 }
 
-/** Maximum per agent; a spec lists at most 50. */
+/** The maximum number of secrets per agent; a spec lists at most 50. */
 const secretsMax = 100;
 
 export interface SecretOfAgent {
@@ -53,7 +53,7 @@ export interface SecretOfAgent {
   readonly name: string;
 }
 
-/** The entry in the store, and the reservation of its path that the command ends. */
+/** The entry in the store, and the reservation of its path, which the command ends. */
 export interface PutSecret {
   readonly use: PathUse;
   readonly change: SecretChange;
@@ -87,7 +87,7 @@ export async function putSecretAround(
   return inTurn(context, async () => {
     const use = await usePath(context, secretOf(tenantId, of), isThere);
     try {
-      // A response stored under the key while this call waited is not written again.
+      // If a response was stored under the key while this call waited, no value is written again.
       const stored = keyed && (await findAnswer(db, keyed));
       if (stored !== undefined) return replayed(stored);
       if (await isThere()) refuseExisting(context, of);
@@ -104,7 +104,7 @@ function refuseExisting({ ifNoneMatch }: Context, { key, name }: SecretOfAgent):
 }
 
 /**
- * Records a value that is in the store.
+ * Records a value that is already in the store.
  * @returns the secret, and whether it is new
  * @throws Refusal `not_found`, `agent_retired`, `agent_secret_exists`, `payload_too_large` beyond the maximum number of
  * secrets, `secret_store_unavailable`

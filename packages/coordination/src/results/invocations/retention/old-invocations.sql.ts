@@ -14,9 +14,9 @@ export function findOldInvocations([finishedAt, id]: QueuePosition, ageSeconds: 
 }
 
 /**
- * Deletes the given calls that are no longer referenced. References come from an open attempt of a verification, a
- * pending evaluation of a rule, an outcome that may continue or be replayed, and a running run that may call its
- * execution's skill only once.
+ * Deletes those of the given calls that are no longer referenced. A call may be referenced by an open attempt of a
+ * verification, by a pending evaluation of a rule, by an outcome that may continue or be replayed, and by a running run
+ * that may call its execution's skill only once.
  */
 export function deleteUnreadInvocations(ids: readonly string[], tenantIds: readonly string[]) {
   return sql<{ id: string }>`

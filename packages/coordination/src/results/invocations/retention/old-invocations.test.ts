@@ -34,7 +34,7 @@ const take = async (skill: any) => (await done(claimCall(executor, skill))).invo
 const isKept = async ({ id }: { id: string }) =>
   (await baton.admin.get(`/skill-invocations/${id}`)).status === 200;
 const forget = () => deleteOldInvocations(worker.tools).run();
-/** Deleted only after its reader has ended. */
+/** Checks that the call is deleted only after `end` has ended what refers to it. */
 async function keptUntil(call: { id: string }, end: () => Promise<unknown>): Promise<void> {
   await age();
   await forget();

@@ -3,7 +3,7 @@ import type { QueuePosition } from '../../../service/queue-walk.ts';
 
 export type OldEvaluationRow = { id: string; tenant_id: string; updated_at: string };
 
-/** Evaluations of all tenants that ended before the retention period. */
+/** Evaluations of all tenants that ended before the start of the retention period. */
 export function findOldEvaluations([updatedAt, id]: QueuePosition, ageSeconds: number, rowsMax: number) {
   return sql<OldEvaluationRow>`
     select id, tenant_id, updated_at from rule_evaluations
@@ -13,8 +13,8 @@ export function findOldEvaluations([updatedAt, id]: QueuePosition, ageSeconds: n
 }
 
 /**
- * Deletes the given evaluations whose cause the tenant's rules can't read again. A turn that ended or failed in
- * the middle of an event reads that event again; it is among the next `nextEventsMax` after the cursor.
+ * Deletes the given evaluations whose cause the tenant's rules can't read again. A turn that ended or failed in the
+ * middle of an event reads that event again; the event is then among the next `nextEventsMax` after the cursor.
  */
 export function deleteEvaluations(
   ids: readonly string[],
@@ -39,8 +39,8 @@ export function deleteEvaluations(
 }
 
 /**
- * Examines the keys that were not examined for the retention period, and deletes those whose task has been closed for
- * at least that period, or that have no task. Keys that a rule has locked are skipped.
+ * Examines the keys that have not been examined within the retention period, and deletes those whose task has been
+ * closed for at least that period, or that have no task. Keys that a rule has locked are skipped.
  */
 export function deleteOldWorkKeyRows(ageSeconds: number, rowsMax: number) {
   return sql<{ looked: number }>`

@@ -23,7 +23,7 @@ const forget = async () => {
   await deleteOldEvaluations(worker.tools).run();
   await deleteOldWorkKeys(worker.tools).run();
 };
-/** Moves all existing evaluations to a day beyond the retention period. */
+/** Makes all existing evaluations older, by default by a day more than the retention period. */
 async function age(days = 31): Promise<void> {
   const { pool } = baton;
   await pool.run(sql`
@@ -123,7 +123,7 @@ test('a key is deleted 30 days after its task was closed, and never while the ta
   assert.deepEqual(await keysLike(type), keys('closed', 'fresh', 'open'));
   await forget();
   assert.deepEqual(await keysLike(type), keys('fresh', 'open'));
-  // After an examination, a retained key is not examined again for the same period.
+  // A retained key is not examined again until another retention period has passed.
   await baton.pool.run(sql`
     update tasks set updated_at = now() - interval '31 days' where id = ${await taskOf('fresh')}`);
   await forget();

@@ -11,7 +11,10 @@ import {
 } from './old-evaluations.sql.ts';
 
 const batchMax = 500;
-/** A turn reads at most 900 events (CP_RULES_BATCH_SIZE), and ends at one of them. */
+/**
+ * How many events after the cursor may be read again. This is more than one turn reads (at most 900,
+ * CP_RULES_BATCH_SIZE), because a turn can stop at any of its events.
+ */
 const nextEventsMax = 1000;
 
 /**

@@ -36,7 +36,7 @@ export type ExternalReference = z.infer<typeof ExternalReference>;
 
 export const ExternalReferencePage = pageOf(ExternalReference);
 
-/** Its limits have their own code. */
+/** A schema limit above the fields' own limits, because exceeding those has its own error codes. */
 const word = z.string().max(queryWordCharactersMax);
 
 export const ExternalReferenceRequest = z
@@ -52,7 +52,7 @@ export const ExternalReferenceRequest = z
   .meta({ id: 'ExternalReferenceRequest' });
 export type ExternalReferenceRequest = z.output<typeof ExternalReferenceRequest>;
 
-/** The same for the project in the path. */
+/** The same request for a project, which the path specifies. */
 export const ProjectReferenceRequest = ExternalReferenceRequest.omit({
   entityType: true,
   entityId: true,

@@ -127,8 +127,8 @@ export async function putExternalReference(
 }
 
 /**
- * The name that a step gives its task contains the form that the completion validates, so only the process itself sets
- * and removes such names.
+ * The name that a step gives its task contains the form that the completion validates, so only the process itself
+ * sets and removes these names.
  * @throws Refusal `not_eligible`
  */
 function requireMayName(
@@ -140,7 +140,7 @@ function requireMayName(
   if (isOfStep && !asProcess) fail('not_eligible', { externalSystem, externalType });
 }
 
-/** Includes the holder if the caller can see it. */
+/** The details name the object that has the name, if the caller can see it. */
 async function refuseTaken(context: Context, known: ExternalReferenceRow): Promise<never> {
   const { entity_type: entityType, entity_id: entityId } = known;
   const isSeen = await isEntitySeen(context, known);
@@ -224,7 +224,7 @@ export async function listExternalReferences(
     return listPage(db, findReferencesOf(tenantId, entity.id, page), externalReferenceOf);
   }
   if (!isGiven(byName) || !isAbsent(byEntity)) fail('invalid_external_lookup');
-  // Built first, because it refuses a cursor from another list, although a name has only one page.
+  // Built only to validate the cursor: a name has a single page, but a cursor from another list must be refused.
   findReferencesOf(tenantId, tenantId, page);
   const row = await db.row(findReferenceByName(tenantId, keyOf(query as ExternalName)));
   const isReadable =

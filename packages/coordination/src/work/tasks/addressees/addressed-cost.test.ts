@@ -37,7 +37,7 @@ test("tasks with other addressees don't slow down a search for work, and their a
     select id, tenant_id, case title when '0' then ${person.principalId}::uuid end, case title when '1' then ${key} end,
       case title when '2' then ${role.id}::uuid end
     from tasks where title in ('0', '1', '2', '3')`);
-  // They enter the queue only now: rows that left it are read until a vacuum.
+  // The tasks enter the queue only now, because rows that have left it are still read until a vacuum.
   await baton.pool.run(sql`
     update tasks t set is_addressed = true, pending_gates = 0 from task_addressees d where d.task_id = t.id`);
   await baton.pool.run(sql`delete from work_queue where task_id = ${urgent.id}`);

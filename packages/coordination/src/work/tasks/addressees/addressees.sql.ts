@@ -1,6 +1,6 @@
 import { sql } from '@baton/kernel/database/sql';
 
-/** The addressee of a task; all three are null if it doesn't exist. */
+/** The addressee of a task; all three columns are null if the addressee doesn't exist. */
 export interface AddresseeRow {
   readonly principal_id: string | null;
   readonly agent_key: string | null;

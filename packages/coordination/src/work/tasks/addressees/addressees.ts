@@ -4,17 +4,18 @@ import { fail } from '../../errors.ts';
 import { type AddresseeRow, findAddressedToOthers, upsertAddressee } from './addressees.sql.ts';
 
 /**
- * The addressee of a process step's task. Only it can claim the task, change what the step reads, and complete it; a
- * person with processes.operate may act instead. For an agent, that is the principal currently linked to it.
+ * The addressee of a process step's task. Only the addressee can claim the task, change what the step reads, and
+ * complete it; a person with processes.operate may act instead. If the addressee is an agent, it is the principal
+ * currently linked to the agent.
  */
 export type Addressee =
   | { readonly principalId: string }
   | { readonly agentKey: string }
   | { readonly roleId: string }
-  /** Nobody: the step names a principal that doesn't exist. */
+  /** Nobody can act if the step names a principal that doesn't exist. */
   | Record<string, never>;
 
-/** The columns of a task that show whether it has an addressee. */
+/** The columns of a task that are needed to find out whether it has an addressee. */
 export interface AddressedTask {
   readonly id: string;
   readonly is_addressed: boolean;
@@ -36,7 +37,7 @@ export async function addressTask(
 }
 
 /**
- * Refuses every caller except the addressee; a task without one is open to all.
+ * Refuses every caller except the addressee; a task without an addressee is open to all.
  * @throws Refusal `not_eligible` {taskId, addressee}
  */
 export async function requireAddressee(context: Context, task: AddressedTask): Promise<void> {
@@ -56,7 +57,7 @@ export async function findForeignAddressee(
   return (await findForeignAddressees(context, [task.id])).get(task.id);
 }
 
-/** The same for several tasks: the map only contains those that the caller may not work on. */
+/** The same for several tasks: the map contains only those that the caller may not work on. */
 export async function findForeignAddressees(
   context: Context,
   taskIds: readonly string[],
@@ -64,12 +65,12 @@ export async function findForeignAddressees(
   const { db, tenantId, caller } = context;
   if (taskIds.length === 0) return new Map();
   const rows = await db.rows(findAddressedToOthers(tenantId, taskIds, caller.principalId));
-  // A decision point is only queried for this right if it matters.
+  // Checked last, so that the decision point is queried for this right only if it matters.
   if (rows.length === 0 || mayOperate(context)) return new Map();
   return new Map(rows.map((row) => [row.task_id, namedOf(row)]));
 }
 
-/** Whether the caller may act for the addressee. Agents never may, regardless of their permissions. */
+/** Whether the caller may act in place of the addressee. Agents never may, whatever their permissions. */
 function mayOperate({ caller }: Context): boolean {
   return caller.kind === 'human' && holds(caller.permissions, 'processes.operate');
 }

@@ -14,7 +14,7 @@ import { hasRunOf } from './protection.sql.ts';
 /** A requirement of a task that a change would remove. */
 export interface RemovedRequirement {
   readonly key: string;
-  /** The principal that added it; null if unknown. */
+  /** The principal that added the requirement; null if unknown. */
   readonly addedBy: string | null;
 }
 
@@ -37,7 +37,7 @@ export async function requireMayRemove(
 }
 
 /**
- * The same if it is already known whether the caller works on the task or had a run of it.
+ * Like `requireMayRemove`, if it is already known whether the caller works on the task or had a run of it.
  * @throws Refusal `acceptance_protected` {keys}
  */
 export function refuseRemoval(
@@ -66,7 +66,7 @@ function contentOf(check: TaskCheck): string {
   return canonicalJson(withoutAuthor(check));
 }
 
-/** The checks as stored: new or modified ones get the author, unchanged ones keep theirs. */
+/** The checks as they are stored: new or modified checks get the author, unchanged ones keep theirs. */
 export function withAuthors(
   before: readonly TaskCheck[],
   after: readonly AcceptanceCheck[],
@@ -80,7 +80,10 @@ export function withAuthors(
   });
 }
 
-/** The same for evidence: an item that differs in any way, even only in its note, is attributed to the new author. */
+/**
+ * Merges evidence in the same way: an item that differs in any way, even only in its note, is attributed to the new
+ * author.
+ */
 export function withEvidenceAuthors(
   before: readonly TaskEvidence[],
   after: readonly Evidence[],
@@ -104,8 +107,8 @@ export interface FieldChange {
 }
 
 /**
- * The checks that a change of fields would skip, because it empties fields that their conditions read. Values of other
- * roots don't change.
+ * The checks that would be skipped after a change of fields, because it empties fields that their conditions read.
+ * Values of other roots don't change.
  * @param own the checks of the task itself
  * @param root the name by which the conditions read the changed task
  */

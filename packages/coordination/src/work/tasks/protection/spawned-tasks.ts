@@ -5,13 +5,14 @@ import { emptiesField, type FieldChange, findSkippedChecks, requireMayRemove } f
 import { findSpawnedTasks } from './spawned-tasks.sql.ts';
 
 /**
- * A task's documents have up to 1 MB. With more spawned tasks, only a person may empty a field of the spawning task.
+ * The maximum number of spawned tasks that are read, because each task's documents can have up to 1 MB. If there are
+ * more, only a person may empty a field of the spawning task.
  */
 const tasksMax = 50;
 
 /**
- * Refuses a change to a task that would skip checks of tasks that it spawned: their conditions read it as
- * `$.spawnedBy`. Only a change that empties a field can.
+ * Refuses a change to a task that would skip checks of the tasks that it spawned; their conditions read it as
+ * `$.spawnedBy`. Only a change that empties a field can have this effect.
  * @throws Refusal `acceptance_protected` {keys}
  */
 export async function requireSpawnedChecksStay(

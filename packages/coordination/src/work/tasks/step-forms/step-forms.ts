@@ -33,8 +33,8 @@ export async function requireFormFits(context: Context, task: TaskOfStep): Promi
 }
 
 /**
- * Undefined for a task that was not created by a process. Identified by its name, because any client may set the origin
- * of its task.
+ * The step that a task belongs to; undefined for a task that was not created by a process. The step is identified by
+ * the task's name, not by its origin, which any client may set.
  */
 export async function findTaskStep(
   context: Context,

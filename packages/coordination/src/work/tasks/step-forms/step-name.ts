@@ -6,7 +6,7 @@ export const processStepName = { externalSystem: 'control-plane', externalType: 
 
 const stepId = /^process\/([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})(?:\/(.+))?$/;
 
-/** The instance and the step in such a name; undefined for any other text. */
+/** The instance and the step that a name of this form contains; undefined for any other string. */
 export function parseStepName(
   externalId: string,
 ): { instanceId: string; element: string | null } | undefined {

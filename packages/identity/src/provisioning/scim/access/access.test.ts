@@ -238,7 +238,7 @@ describe('a denied request', () => {
     const [ours, narrow] = [await accessToken(account), await accessToken(account, ['scim:other'])];
     const denials = async () =>
       (await auditOf(identity, tenantId)).filter(({ action }) => action === 'scim.access');
-    // The row is written after the response has been sent.
+    // Polls, because the row is written after the response has been sent.
     const recorded = async (count: number) => {
       for (let found = await denials(); ; found = await denials()) {
         assert.ok(found.length <= count, `${found.length} rows`);
@@ -272,7 +272,7 @@ describe('a denied request', () => {
     await identity.pool.run(sql`update principals set status = 'disabled' where id = ${account.principalId}`);
     assert.deepEqual([(await get(token)).status, (await get(ours)).status], [401, 401]);
     await recorded(7);
-    // A guess with an unknown prefix belongs to no tenant: only its prefix is logged.
+    // A guess with an unknown prefix belongs to no tenant, so it is only logged, by its prefix.
     assert.equal((await get('iam_scim_0123456789ab_guess')).status, 401);
     await recorded(7);
     assert.ok(identity.logged.some((line) => line.includes('scim:0123456789ab unknown_prefix')));

@@ -6,11 +6,11 @@ import { sourceOf } from './scim-access.ts';
 /** Limits per kind and source in this process; a request waits as long as it would for a database connection. */
 const bounds = { runningMax: 4, waitMsMax: 5000 };
 const limits = {
-  /** A list may take seconds. */
+  /** Few may queue, because a list may take seconds. */
   lists: new ConcurrencyLimit('lists of the source', { ...bounds, queuedMax: 32 }),
-  /** A write takes milliseconds, and directories send many at once. */
+  /** Many may queue, because a write takes milliseconds, and directories send many at once. */
   writes: new ConcurrencyLimit('writes of the source', { ...bounds, queuedMax: 500 }),
-  /** A response may have 30 MB, which stay in memory until the client has read them. */
+  /** Only two at once, because a response may contain 30 MB, which stay in memory until the client has read them. */
   largeGroups: new ConcurrencyLimit('large groups of the source', { ...bounds, runningMax: 2, queuedMax: 8 }),
 };
 

@@ -66,7 +66,7 @@ const input = (headerChanges: object = {}, claimChanges: object = {}) =>
   `${encode({ ...header, ...headerChanges })}.${encode({ ...claims, ...claimChanges })}`;
 const signed = (text: string, by = key) => signedToken(text, rsa(text, by));
 
-/** All refusals have the same response. Nothing is stored, and the reason is in the log only. */
+/** Checks that all refusals have the same response, that nothing is stored, and that only the log has the reason. */
 async function refused(tokens: Record<string, string>): Promise<void> {
   const usual = await get('x');
   const face = ({ status, body, headers }: typeof usual) => [

@@ -10,7 +10,7 @@ export type ScimSourceRow = Pick<
   Source,
   'key' | 'tenant_id' | 'upstream_mode' | 'upstream_base_url' | 'upstream_realm'
 > & {
-  /** Null for a service account that has no active SCIM source; the other columns of the source are then also null. */
+  /** Null for a service account without an active SCIM source; the other columns of the source are then null too. */
   source_id: Source['id'] | null;
   provider_id: Provider['id'];
   provider_issuer: Provider['issuer'];
@@ -19,7 +19,7 @@ export type ScimSourceRow = Pick<
   is_live: boolean;
 };
 
-/** Finds a source by the service account of an access token. No row if there is no such account in the tenant. */
+/** Finds a source by the service account of an access token. Returns no row if the tenant has no such account. */
 export function findSourceOfAccount(accountId: string, principalId: string, tenantId: string) {
   return sql<ScimSourceRow>`
     select s.id as source_id, s.key, a.tenant_id, s.upstream_mode, s.upstream_base_url, s.upstream_realm,

@@ -9,15 +9,15 @@ const keptMax = 10_000;
 export type ScimDenial = Pick<AuditEntry, 'tenantId' | 'resource' | 'reason'> & { readonly actor: string };
 
 /**
- * Records denied SCIM requests whose credential identifies the tenant. A directory whose source was disabled continues
- * to send for weeks, and anyone who has the prefix of a token can guess its secret as fast as the network allows.
- * Therefore the same denial is recorded once a minute; the counters count all. The request does not wait for the row: a
- * known prefix must not take longer than an unknown one.
+ * Records denied SCIM requests whose credential identifies the tenant. A directory whose source has been disabled
+ * continues to send requests for weeks, and anyone who has the prefix of a token can guess its secret as fast as the
+ * network allows. Therefore the same denial is recorded only once a minute; the counters count every denial. The
+ * request doesn't wait for the row, because a known prefix must not take longer than an unknown one.
  */
 export class ScimDenials {
   readonly #ledger: ExchangeLedger;
   readonly #log: Logger;
-  /** The time of the last record of each denial, oldest first. */
+  /** When each denial was last recorded, oldest first. */
   readonly #recordedAtMs = new Map<string, number>();
 
   constructor(ledger: ExchangeLedger, log: Logger) {

@@ -28,7 +28,7 @@ const signs: Partial<Record<Operator, string>> = {
   le: '<=',
 };
 
-/** The operators that become `like`, by the pattern around the literal text. */
+/** The operators that become `like`, each with the pattern around the literal text. */
 const patterns: Partial<Record<Operator, (literal: string) => string>> = {
   co: (literal) => `%${literal}%`,
   sw: (literal) => `${literal}%`,
@@ -44,7 +44,7 @@ export function comparisonCondition(
   filter: LeafFilter,
   values: SqlValues,
 ): string {
-  // An empty string is not a value; only strings can be empty.
+  // Only strings can be empty, and an empty string doesn't count as a value.
   if (filter.kind === 'present')
     return mayBeEmpty(attribute, expression) ? `(${expression} <> '')` : `(${expression} is not null)`;
   const { operator, value } = filter;
@@ -52,7 +52,7 @@ export function comparisonCondition(
   if (attribute.type === 'boolean') return booleanCondition(expression, operator, value, values);
   if (typeof value !== 'string') return fail('scim_invalid_filter');
   if (attribute.type === 'dateTime') return instantCondition(expression, operator, value, values);
-  // No cast to text, so that the index of the ids is used.
+  // Not cast to text, so that the index of the ids is used.
   if (isUuid(expression) && operator === 'eq' && uuidForm.test(value))
     return `(${expression} = ${values.add(value)}::uuid)`;
   return textCondition(attribute, expression, operator, value, values);
@@ -62,7 +62,9 @@ function mayBeEmpty({ type }: Attribute, expression: string): boolean {
   return type !== 'boolean' && type !== 'dateTime' && !isUuid(expression);
 }
 
-/** `eq null` is absence, `ne null` is presence. @throws Refusal `scim_invalid_filter` for other operators */
+/**
+ * `eq null` means absent, `ne null` means present. @throws Refusal `scim_invalid_filter` for other operators
+ */
 export function nullCondition(operator: Operator, isAbsent: string, isPresent: string): string {
   if (operator === 'eq') return `(${isAbsent})`;
   return operator === 'ne' ? `(${isPresent})` : fail('scim_invalid_filter');

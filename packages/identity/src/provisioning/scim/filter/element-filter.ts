@@ -3,7 +3,7 @@ import { fail } from '../../errors.ts';
 import { type Attribute, attributeNamed } from '../protocol/attributes.ts';
 import type { Comparison, Filter, Operator } from './filter-grammar.ts';
 
-/** Called for every comparison, so that the caller can limit them. */
+/** Called for every comparison, so that the caller can limit their number. */
 export type Spend = (steps: number, characters: number) => void;
 
 /** Whether one element of a list meets a filter. */
@@ -36,7 +36,7 @@ export function elementTest(attribute: Attribute, filter: Filter): ElementTest {
   };
 }
 
-/** The values in a filter that is only `eq`s joined by `and`; undefined for another. */
+/** The values in a filter that consists only of `eq`s joined by `and`; undefined for any other filter. */
 export function equalities(attribute: Attribute, filter: Filter): Map<Attribute, Json> | undefined {
   const parts = filter.kind === 'and' ? filter.of : [filter];
   const found = new Map<Attribute, Json>();
@@ -85,7 +85,8 @@ function booleanTest(operator: Operator, wanted: string | number | boolean): Lea
 }
 
 /**
- * The strings of elements in lower case, by the names of their parts. Elements are immutable: a change creates another.
+ * The strings of elements in lower case, by the names of their parts. They can be cached, because elements are
+ * immutable: a change creates a new element.
  */
 const lowerTexts = new WeakMap<JsonObject, Record<string, string>>();
 
@@ -111,7 +112,7 @@ const textComparisons: Readonly<Record<Operator, (left: string, right: string) =
   le: (left, right) => byCodePoint(left, right) <= 0,
 };
 
-/** The order of PostgreSQL's collation "C"; JavaScript compares UTF-16 units. */
+/** Compares in the order of PostgreSQL's collation "C", because JavaScript compares UTF-16 units. */
 function byCodePoint(left: string, right: string): number {
   return Buffer.compare(Buffer.from(left), Buffer.from(right));
 }

@@ -19,8 +19,8 @@ import type { Scope, SqlValues } from './sql-scope.ts';
 export interface Elements {
   readonly from: string;
   /**
-   * The condition for rows that belong to `r`. It is part of the same `where` of the subquery as the filter, so that
-   * PostgreSQL can start with either.
+   * The condition for rows that belong to `r`. It is in the same `where` of the subquery as the filter, so that
+   * PostgreSQL can start with either of them.
    */
   readonly of: string;
   /** Whether the list has any element. */

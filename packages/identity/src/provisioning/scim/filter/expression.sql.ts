@@ -54,19 +54,23 @@ export function presenceCondition(kind: ResourceKind, { attribute, extension }: 
 }
 
 /**
- * The expression for a path without a part: for an attribute with parts its `value`, which is undefined if it has none.
+ * The expression for a path without a part. For an attribute with parts, it is that of its `value`, or undefined if it
+ * has none.
  */
 export function comparedAttribute({ attribute, sub }: Located): Attribute | undefined {
   if (sub !== undefined) return sub;
   return attribute.type === 'complex' ? attributeNamed(attribute.subAttributes ?? [], 'value') : attribute;
 }
 
-/** A JSON text, cast to the type of its attribute. The cast cannot fail: bodies are parsed by the schema. */
+/**
+ * A value in the JSON document, cast to the type of its attribute. The cast cannot fail, because bodies are parsed by
+ * the schema.
+ */
 export function castToType({ type }: Attribute, text: string): string {
   return type === 'boolean' ? `(${text})::boolean` : text;
 }
 
-/** Texts are compared by code point, which is how the indexes are sorted, and in lower case unless case matters. */
+/** Strings are compared by code point, which is how the indexes are sorted, and in lower case unless case matters. */
 export function collateText(attribute: Attribute, expression: string): string {
   if (attribute.type === 'boolean' || attribute.type === 'dateTime') return expression;
   const text = isUuid(expression) ? `${expression}::text` : expression;

@@ -22,9 +22,9 @@ import { parseFilter } from './filter-grammar.ts';
 import { SqlValues } from './sql-scope.ts';
 
 /**
- * Generated filters: 40,000 of them are compiled and run in the database, 100 in a statement, and a sample is sent over
- * HTTP; `npm test` runs 2,000, with a new seed each time. `IAM_TEST_SCIM_RUNS` multiplies both; `IAM_TEST_SCIM_SEED`
- * repeats a run that failed.
+ * Generated filters: 40,000 of them are compiled and run in the database, 100 per statement, and a sample is sent over
+ * HTTP; `npm test` runs 2,000, with a new seed each time. `IAM_TEST_SCIM_RUNS` multiplies both numbers;
+ * `IAM_TEST_SCIM_SEED` repeats a run that failed.
  */
 const times = Number(process.env['IAM_TEST_SCIM_RUNS'] ?? 1);
 const statements = byDepth(20, 400) * times;
@@ -152,7 +152,9 @@ before(async () => {
 });
 after(() => identity.close());
 
-/** A response contains `groups` even if it is empty; a filter treats it as absent in that case. */
+/**
+ * Removes an empty `groups`: a response contains the list even if it is empty, but a filter then treats it as absent.
+ */
 function withoutEmptyGroups(user: Resource): Resource {
   return user['groups'].length === 0 ? { ...user, groups: undefined } : user;
 }
@@ -200,7 +202,7 @@ async function find(texts: readonly string[]): Promise<(string[] | undefined)[]>
   return places.map((place) => (place === undefined ? undefined : found[place]));
 }
 
-/** Like `find`, and reports the shortest filter that the database can't evaluate. */
+/** Like `find`, but also reports the shortest filter that the database can't evaluate. */
 async function findAll(texts: readonly string[]): Promise<(string[] | undefined)[]> {
   try {
     return await find(texts);
@@ -231,7 +233,7 @@ test('40,000 generated filters find what a naive evaluator finds', async () => {
       })
       .filter(({ found: ids, wanted }) => JSON.stringify(ids) !== JSON.stringify(wanted))
       .toSorted((left, right) => left.text.length - right.text.length);
-    // Reports the shortest one: a hundred filters usually include a short one with the same fault.
+    // Reports only the shortest filter: among a hundred there is usually a short one with the same fault.
     assert.deepEqual(wrong[0], undefined, `IAM_TEST_SCIM_SEED=${seed} ${JSON.stringify(wrong[0])}`);
   });
 });

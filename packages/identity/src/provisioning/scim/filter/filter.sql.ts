@@ -28,7 +28,9 @@ export function filterCondition(scope: Scope, filter: Filter): string {
   return compile(scope, filter, true);
 }
 
-/** @param mayNarrow false below `not`, where a search would exclude users who meet the condition */
+/**
+ * @param mayNarrow false below `not`, where a search would exclude users who meet the condition
+ */
 function compile(scope: Scope, filter: Filter, mayNarrow: boolean): string {
   if (filter.kind === 'and' || filter.kind === 'or')
     return `(${filter.of.map((part) => compile(scope, part, mayNarrow)).join(` ${filter.kind} `)})`;
@@ -40,7 +42,7 @@ function compile(scope: Scope, filter: Filter, mayNarrow: boolean): string {
   return search === undefined || !mayNarrow ? exact : `(${searchCondition(scope, search)} and ${exact})`;
 }
 
-/** An attribute that exists only on another searched kind, such as `userName` on a group. */
+/** The condition for an attribute that exists only on another searched kind, such as `userName` on a group. */
 function absentCondition(
   { searched }: Scope,
   filter: LeafFilter | Extract<Filter, { kind: 'elements' }>,

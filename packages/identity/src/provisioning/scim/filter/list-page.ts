@@ -14,7 +14,8 @@ import { type PageOrder, ResourceList, type Shape } from './resource-list.sql.ts
 /** The default for `count`, the size of a page. */
 const pageSize = 100;
 /**
- * The maximum size of one page in bytes, which has at least one resource: a list needs several times as much memory.
+ * The maximum size of one page in bytes; a page always has at least one resource. Building a list needs several times
+ * as much memory.
  */
 export const pageBytesMax = 4 * 1024 * 1024;
 /** PostgreSQL's code for a statement that timed out. */
@@ -54,7 +55,7 @@ export function parseListOrder(query: Query, settings: Settings): ListOrder {
   };
 }
 
-/** The same for a `.search` body, whose names can be in any case. @throws Refusal `scim_invalid_value` */
+/** The parameters of a `.search` body, whose names can be in any case. @throws Refusal `scim_invalid_value` */
 export function parseSearch(body: JsonObject, settings: Settings): ListOrder {
   const sent = new Map(Object.entries(body).map(([name, value]) => [name.toLowerCase(), value]));
   const query = Object.fromEntries(
@@ -64,12 +65,12 @@ export function parseSearch(body: JsonObject, settings: Settings): ListOrder {
 }
 
 /**
- * One page of a source's resources, and the total number. A page ends early if its resources would together exceed 4
- * MiB: the client continues at `startIndex + itemsPerPage`.
+ * One page of a source's resources, and the total number. A page ends early if its resources would together exceed
+ * 4 MiB: the client continues at `startIndex + itemsPerPage`.
  * @param source its id, the base address of resources, and the columns and the size of a resource
- * @param view converts rows into resources; it runs under the limit too, because it has the page in memory
- * @throws Refusal `scim_invalid_filter`; `scim_invalid_value` for an unknown attribute to sort by; `scim_too_many` when
- * a filter takes longer than a statement may; `unavailable` when too many lists of the source are running
+ * @param view converts rows into resources; it runs under the limit, too, because it has the page in memory
+ * @throws Refusal `scim_invalid_filter`; `scim_invalid_value` for an unknown attribute to sort by; `scim_too_many`
+ * when a filter takes longer than a statement may; `unavailable` when too many lists of the source are running
  */
 export async function listPage<Row>(
   db: Db,
@@ -84,7 +85,7 @@ export async function listPage<Row>(
   return runSearch(source.sourceId, filter, async () => {
     const rows = order.count === 0 ? [] : await db.rows(pageStatement);
     const found = rows[0]?.found ?? 0;
-    // A page that is not full is the last one, so its position gives the total.
+    // A page that is not full is the last one, so the total follows from its position.
     const isLast = found > 0 ? found < order.count : order.startIndex === 1 && order.count > 0;
     const total = isLast ? order.startIndex - 1 + found : ((await db.row(list.total()))?.total ?? 0);
     return scimListReply(total, order.startIndex, await view(rows));

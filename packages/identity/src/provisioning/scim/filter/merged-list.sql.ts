@@ -14,7 +14,7 @@ export interface Part {
 export interface PlaceRow {
   readonly kind: ResourceKind['name'];
   readonly id: string;
-  /** The number of entries that the page would have without the byte limit. */
+  /** The number of entries that the page would have if there were no byte limit. */
   readonly found: number;
 }
 

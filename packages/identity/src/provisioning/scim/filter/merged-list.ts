@@ -15,8 +15,8 @@ export interface ListedKind<Row> {
 }
 
 /**
- * One page over several kinds of resources of a source. An attribute that only one of them has counts as absent in the
- * others. The page has the same limits as every list.
+ * One page over several kinds of resources of a source. An attribute that only one of the kinds has counts as absent
+ * in the others. The page has the same limits as every list.
  * @throws Refusal as `listPage`
  */
 export async function listMergedPage<First, Second>(

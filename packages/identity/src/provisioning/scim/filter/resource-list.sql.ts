@@ -27,8 +27,8 @@ interface Source {
 }
 
 /**
- * The resources of a source that meet a filter. Its statements are unnamed, because their SQL text varies without
- * limit.
+ * The resources of a source that meet a filter. Its statements have no names, because there is no limit to their SQL
+ * texts.
  */
 export class ResourceList {
   readonly #kind: ResourceKind;
@@ -50,7 +50,7 @@ export class ResourceList {
   }
 
   /**
-   * The total. All users, and the active ones, have a counter in their source: to count 100,000 rows for every
+   * The total. All users, and the active ones, have a counter in their source, because counting 100,000 rows for every
    * list would take too long.
    */
   total(): Statement<{ total: number }> {
@@ -78,7 +78,7 @@ export class ResourceList {
   ): Statement<Row & { found: number }> {
     const values = new SqlValues();
     const rows = this.#rows(values, order, columns);
-    // Measured after the page is cut: measuring everything that is sorted would read every user.
+    // Measured after the page has been cut: measuring everything that is sorted would read every user.
     const text = `select ${columns}, r.found from (
       select r.*, count(*) over () as found, row_number() over () as place,
         sum(${bytes}) over (rows unbounded preceding) as bytes_so_far

@@ -5,14 +5,13 @@ import type { Filter, LeafFilter } from './filter-grammar.ts';
 import type { Scope } from './sql-scope.ts';
 
 /**
- * The part of a filter that an index finds. Conditions on a user's document are exact, but no index serves them: over
- * 100,000 users they took 500 ms. Therefore a search in `scim_users.search` (migration 0004) precedes them, which took
- * 1 ms. It finds every user who meets the filter, and perhaps others, because the index holds 60 characters of each
- * text.
- *
+ * The part of a filter that an index finds. Conditions on a user's document are exact, but no index serves them:
+ * over 100,000 users they took 500 ms. Therefore a search in `scim_users.search` (migration 0004) precedes them,
+ * which took 1 ms. It finds every user who meets the filter, and perhaps others, because the index holds 60
+ * characters of each string.
  * | filter                             | served by                                                        |
  * | ---------------------------------- | ---------------------------------------------------------------- |
- * | `eq` and a text                    | `scim_users.search`                                              |
+ * | `eq` and a string                  | `scim_users.search`                                              |
  * | `sw` on an attribute without case  | `scim_users.search`, by prefix                                   |
  * | `id`, `userName`, `meta.created` … | the index of the column, if there is one (migrations 0002, 0004) |
  * | other operators, booleans, `not`   | nothing: every user of the source is read                        |
@@ -20,7 +19,7 @@ import type { Scope } from './sql-scope.ts';
  * | `a or b`                           | its parts, only if all of them are served                        |
  */
 export type Search =
-  /** A text at a path, `emails.value`, or one that begins with it. */
+  /** The string at a path such as `emails.value`, or a prefix of it. */
   | { readonly kind: 'text'; readonly path: string; readonly value: string; readonly isPrefix: boolean }
   | { readonly kind: 'and' | 'or'; readonly of: readonly Search[] };
 
@@ -40,8 +39,8 @@ export function searchFor(
   if (kind.name !== 'User' || filter.kind === 'present' || leaf.type === 'boolean') return undefined;
   if (extension === undefined && notInDocument.has(attribute.name)) return undefined;
   const { operator, value } = filter;
-  // The index contains strings in lower case, and the lower case of a prefix need not be a prefix of the lower case:
-  // `Σ`.
+  // A prefix isn't searched if case doesn't matter: the index contains strings in lower case, and the lower case of a
+  // prefix need not be a prefix of the lower case, as with `Σ`.
   const isPrefix = operator === 'sw' && !leaf.caseExact;
   if (typeof value !== 'string' || !(operator === 'eq' || isPrefix)) return undefined;
   const owner = extension === undefined ? [] : [extension.urn.slice(extension.urn.lastIndexOf(':') + 1)];

@@ -5,8 +5,9 @@ import { collateText, comparedAttribute, expressionOf, isUuid } from './expressi
 import type { Scope } from './sql-scope.ts';
 
 /**
- * The expression to sort by. A list sorts by its primary element, or else by its first one (RFC 7644, section 3.4.2.3).
- * @returns undefined for a name that isn't an attribute, or can't be compared
+ * The expression to sort by. A list sorts by its primary element, or otherwise by its first one (RFC 7644, section
+ * 3.4.2.3).
+ * @returns undefined for a name that isn't an attribute, or that can't be compared
  */
 export function sortExpression(scope: Scope, path: AttributePath): string | undefined {
   const located = locate(scope.kind, path);
@@ -17,7 +18,7 @@ export function sortExpression(scope: Scope, path: AttributePath): string | unde
   const sub = leaf === attribute ? undefined : leaf;
   if (!attribute.multiValued) {
     const expression = expressionOf(scope, { ...located, sub });
-    // A uuid sorts like its text.
+    // A uuid needs no conversion, because it sorts like its text.
     return isUuid(expression) ? expression : collateText(leaf, expression);
   }
   const elements = elementsOf(scope, attribute);

@@ -14,7 +14,7 @@ export class SqlValues {
 /** The statement that a filter becomes part of. It reads rows `r` of scim_users or scim_groups. */
 export interface Scope {
   readonly kind: ResourceKind;
-  /** Every kind that the request searches: an attribute that only another kind has is absent in this one. */
+  /** Every kind that the request searches. An attribute that only another kind has counts as absent in this one. */
   readonly searched: readonly ResourceKind[];
   readonly values: SqlValues;
   /** The base address of the resources. */

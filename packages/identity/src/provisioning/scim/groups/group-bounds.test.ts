@@ -30,7 +30,7 @@ const makeGroup = async () =>
 
 /**
  * Adds this many members to a group, all of them users of the source; over HTTP that would take minutes. The search
- * entries are removed before, because they would take most of the time.
+ * entries are removed first, because they would take most of the time.
  * @param nameCharacters the length of their names
  */
 async function addMembers(groupId: string, count: number, nameCharacters: number): Promise<void> {
@@ -38,7 +38,7 @@ async function addMembers(groupId: string, count: number, nameCharacters: number
   const chunk = 10_000;
   for (let made = 0; made < count; made += chunk)
     await identity.pool.transaction(async (tx) => {
-      // Neither triggers nor foreign keys: the principals need not exist.
+      // Runs neither triggers nor foreign-key checks, so the principals need not exist.
       await tx.run(sql`set local session_replication_role = replica`);
       await tx.run(sql`
         with made as materialized (

@@ -12,7 +12,7 @@ import { isId } from '../protocol/resource-meta.ts';
 import { groupKind } from '../protocol/schemas.ts';
 import { deleteMembers, deleteMembersExcept, insertMembers, lockUsers } from './groups.sql.ts';
 
-/** Changes to a group's members: never the whole list, so changing one member touches one row. */
+/** A change to a group's members, never the whole list, so that changing one member touches only one row. */
 export interface MemberChange {
   readonly kind: 'add' | 'remove' | 'replace';
   readonly userIds: readonly string[];
@@ -50,7 +50,7 @@ export function memberChangeOf({ verb, target, value }: PatchOperation): MemberC
   return isAll ? { kind: 'replace', userIds: [] } : { kind: 'remove', userIds: memberIdsOf(value) };
 }
 
-/** The ids in `value eq "…"`, or in several of these joined by `or`; undefined for any other filter. */
+/** The ids in `value eq "…"`, or in several such comparisons joined by `or`; undefined for any other filter. */
 function idsOf(filter: Filter): string[] | undefined {
   if (filter.kind === 'or') {
     const parts = filter.of.map(idsOf);

@@ -11,7 +11,7 @@ export const groupColumns =
 export const groupBytes = `(1024 + 300 * (select count(*) from (
   select 1 from group_members m where m.group_id = r.group_id limit 20000) few))`;
 
-/** Inserts the tenant's group. No row when another group of the tenant has the key. */
+/** Inserts the tenant's group. Returns no row if another group of the tenant has the key. */
 export function insertTenantGroup(group: { id: string; tenantId: string; key: string; name: string }) {
   return sql<{ id: string }>`
     insert into groups (id, tenant_id, key, name, source)
@@ -21,7 +21,8 @@ export function insertTenantGroup(group: { id: string; tenantId: string; key: st
 }
 
 /**
- * The first of these keys, in order, that no group of the tenant has; several, because others may take one meanwhile.
+ * The first of these keys, in order, that no group of the tenant has. Returns several, because other requests may take
+ * some of them in the meantime.
  */
 export function findFreeKeys(tenantId: string, keys: readonly string[]) {
   return sql<{ keys: string[] }>`
@@ -70,7 +71,7 @@ export function updateTenantGroup(groupId: string, name: string) {
   return sql<{ key: string }>`update groups set name = ${name} where id = ${groupId} returning key`;
 }
 
-/** The tenant's own group is deleted afterwards. */
+/** The tenant's own group is deleted in a separate statement afterwards. */
 export function deleteScimGroup(id: string) {
   return sql`delete from scim_groups where id = ${id}`;
 }

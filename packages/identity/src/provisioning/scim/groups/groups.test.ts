@@ -50,7 +50,7 @@ test('many concurrent writes of one source leave connections for other requests'
         : theirs.patch(`/Users/${user.body.id}`, [{ op: 'replace', path: 'title', value: `Title ${n}` }]),
     );
     const began = performance.now();
-    // Requests from here on queue behind all of them.
+    // All of the other requests are queued by now, so the next ones queue behind them.
     assert.equal((await theirs.get(`/Users/${user.body.id}`)).status, 200);
     assert.equal((await small.get('/tenants?limit=1')).status, 200);
     assertTookLess(began, 5000);
@@ -198,7 +198,7 @@ describe('a group', () => {
 
   test('beyond 200 members the answer to a PATCH is empty', async () => {
     const users: string[] = [];
-    // Not all at once: a source may run 4 writes at a time, and a queued write waits at most 5 s.
+    // Created in portions, because a source may run 4 writes at a time, and a queued write waits at most 5 s.
     while (users.length < 201)
       users.push(...(await Promise.all(Array.from({ length: Math.min(20, 201 - users.length) }, makeUser))));
     const group = await makeGroup(users.slice(0, 199));

@@ -72,7 +72,7 @@ export async function listGroups(context: Context, order: ListOrder): Answer {
   );
 }
 
-/** The columns of a group in a list, and how much of a page it takes up. */
+/** The columns of a group in a list, and how much of a page a group takes up. */
 export function groupShape(selection: Selection): Shape {
   return {
     columns: groupColumns,
@@ -146,7 +146,7 @@ async function storeNewGroup(
 /**
  * Stores the group of the tenant under the first of the keys that no other group has.
  * @returns the key
- * @throws Refusal `scim_uniqueness` when all are taken
+ * @throws Refusal `scim_uniqueness` when all keys are taken
  */
 async function insertUnderFreeKey(
   db: Db,
@@ -199,7 +199,7 @@ export async function updateGroup(
   const others = operations.filter((operation) => !isOfMembers(operation));
   const members = operations.filter(isOfMembers).map(memberChangeOf);
   const patched = (row: GroupRow) => contentOf(patchDocument(documentOf(row), others));
-  // Calculated before the group is locked, and again only if it has been changed since.
+  // Computed before the group is locked, and again only if the group has changed since.
   const content = patched(read);
   return runWrite(context, async (inside) => {
     const row = await lockForChange(inside, id, members);
@@ -239,8 +239,8 @@ async function findCurrent(context: Context, id: string): Promise<GroupRow> {
 }
 
 /**
- * Locks a group before its members are changed, after the users that are added. The deletion of a user, which takes the
- * user out of its groups, locks in this order too; another order would deadlock.
+ * Locks a group before its members are changed, and after the users that are added. The deletion of a user, which also
+ * removes the user from its groups, locks in the same order; any other order could deadlock.
  */
 async function lockForChange(
   context: Context,
@@ -286,7 +286,9 @@ async function recordWrite(context: Context, action: AuditAction, row: GroupRow)
   await noteContact(context, source.id);
 }
 
-/** Relies on the unique index, which also resolves races. @throws Refusal `scim_uniqueness` */
+/**
+ * Converts the violation of the unique index, which also decides races, to a refusal. @throws Refusal `scim_uniqueness`
+ */
 async function refuseDuplicates(change: Promise<GroupRow | undefined>): Promise<GroupRow> {
   try {
     return (await change) as GroupRow;

@@ -8,13 +8,13 @@ import { isObject } from '../protocol/documents.ts';
 import { commonAttributes } from '../protocol/schemas.ts';
 
 /**
- * The operations of a PATCH (RFC 7644, section 3.5.2), including the forms that Okta and Entra ID really send
- * (see docs/reference/scim.md#patch).
+ * The operations of a PATCH (RFC 7644, section 3.5.2), including the forms that Okta and Entra ID actually send (see
+ * docs/reference/scim.md#patch).
  */
 
 export type Verb = 'add' | 'replace' | 'remove';
 
-/** An operation on one attribute. An operation without a path becomes one operation per attribute. */
+/** An operation on one attribute. An operation without a path is split into one operation per attribute. */
 export interface PatchOperation {
   readonly verb: Verb;
   readonly target: Target;
@@ -24,7 +24,7 @@ export interface PatchOperation {
 /** `emails[type eq "work"].value`: the attribute, the filter over its elements, and the part of an element. */
 export interface Target extends Located {
   readonly filter: Filter | undefined;
-  /** Present if the filter is. */
+  /** Present if `filter` is present. */
   readonly meets?: ElementTest;
 }
 
@@ -86,7 +86,7 @@ function operationsWithoutPath(kind: ResourceKind, verb: Verb, value: Json | und
   });
 }
 
-/** A key with the form of a path to an unknown attribute is ignored, unless it targets an object's prototype. */
+/** An unknown attribute is ignored, unless its name could reach an object's prototype. */
 function refuseHostile(key: string): [] {
   return /__proto__|constructor|prototype/i.test(key) ? fail('scim_invalid_path') : [];
 }

@@ -6,7 +6,7 @@ import { made } from '../../../testing/objects.ts';
 import { makeProvisioning } from '../../../testing/provisioning.ts';
 import { type ScimClient, scimClient } from '../../../testing/scim-client.ts';
 
-/** Limits the cost of one PATCH: other requests must not wait for it. */
+/** Tests that the cost of one PATCH is limited, because other requests must wait for it. */
 
 let identity: TestIdentity;
 let client: ScimClient;

@@ -8,7 +8,7 @@ import { mergeDuplicates } from '../protocol/duplicates.ts';
 import type { Target, Verb } from './operations.ts';
 import type { PatchWork } from './patch-work.ts';
 
-/** The elements of a list, and those that an operation targets: the ones that its filter matches, or all. */
+/** The elements of a list, and those that an operation targets: the elements that its filter matches, or all. */
 interface List {
   readonly attribute: Attribute;
   readonly elements: readonly JsonObject[];
@@ -17,7 +17,7 @@ interface List {
   isTarget(element: JsonObject): boolean;
 }
 
-/** The cost of copying an element in a list, and of finding the primary one and equal ones. */
+/** The cost of copying an element in a list, and of searching for the primary element and for equal ones. */
 const stepsPerCopy = 4;
 
 /**
@@ -60,7 +60,9 @@ function changedElements(
   return verb === 'add' ? [...list.elements, ...added] : added;
 }
 
-/** Removes targets; if the operation has a value, only those that contain one of its elements. */
+/**
+ * Removes the targets. If the operation has a value, removes only the targets that contain one of the value's elements.
+ */
 function withoutElements(
   { attribute, elements, work, isTarget }: List,
   value: Json | undefined,
@@ -92,7 +94,7 @@ function withoutPart({ elements, isTarget }: List, sub: Attribute): JsonObject[]
   });
 }
 
-/** Sets one part of every target, or of a new element if there is no target. An addition removes nothing. */
+/** Sets one part of every target; if there is no target, of a new element. An addition removes nothing. */
 function withPart(list: List, verb: Verb, sub: Attribute, value: Json): JsonObject[] {
   const { attribute, elements, filter, isTarget } = list;
   const parsed = parseAttribute(sub, value);
@@ -125,7 +127,7 @@ function newElement(attribute: Attribute, filter: Filter | undefined): JsonObjec
   return isMatch ? element : fail('scim_no_target');
 }
 
-/** If several elements are primary, only the last one that became primary stays so. */
+/** Keeps at most one element primary: the last of those that became primary. */
 function keepOnePrimary(before: readonly JsonObject[], after: JsonObject[]): JsonObject[] {
   const primaries = after.filter(isPrimary);
   if (primaries.length <= 1) return after;

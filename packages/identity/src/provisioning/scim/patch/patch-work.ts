@@ -1,14 +1,14 @@
 import { fail } from '../../errors.ts';
 
 /**
- * Comparisons that one PATCH may cost. A step is one element against one term of a filter, or one element of a list
- * that is copied; a long string counts as one more per 256 characters. The whole budget takes 15 to 50 ms of CPU
- * time, during which nothing else runs in this process.
+ * The budget of one PATCH, in steps. A step is the comparison of one element with one term of a filter, or the copying
+ * of one element of a list; a long string counts as one more step per 256 characters. The whole budget takes 15 to 50
+ * ms of CPU time, during which nothing else runs in this process.
  */
 const patchStepsMax = 50_000;
 const charactersPerStep = 256;
 
-/** The remaining work that one PATCH may cause. */
+/** The remaining work that one PATCH may still cause. */
 export class PatchWork {
   #stepsLeft = patchStepsMax;
 

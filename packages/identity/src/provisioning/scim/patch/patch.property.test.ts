@@ -63,7 +63,8 @@ const anyBody = fc.oneof(
   hostileOperations,
 );
 
-// Runs before the tests that block this process for seconds, during which its server would close idle connections.
+// Runs first, because the other tests block this process for seconds, during which its server would close idle
+// connections.
 test('generated PATCH bodies are answered over HTTP with 200, 400 or 409, and leave a user that reads like the answer', async () => {
   const { id } = await made(client.post('/Users', { ...start, externalId: 'one' }));
   await made(client.post('/Users', { userName: 'n', externalId: 'two' }));
@@ -104,7 +105,7 @@ test('40,000 generated PATCH bodies change a document as a naive model does', ()
       const result = patched(start, operations);
       assert.deepEqual(result, model, JSON.stringify(operations));
       assert.deepEqual(start, untouched);
-      // Applied one by one, the operations have the same result.
+      // The operations have the same result if they are applied one by one.
       assert.deepEqual(
         operations.reduce((document, operation) => patched(document, [operation]), start),
         result,

@@ -34,7 +34,7 @@ function patchAttribute(owner: JsonObject, { verb, target, value }: PatchOperati
   if (sub !== undefined) return patchSubAttribute(owner, verb, attribute, sub, value);
   const parsed = verb === 'remove' ? undefined : parseAttribute(attribute, value ?? null);
   if (parsed === undefined) {
-    // An addition never removes: an empty value adds nothing.
+    // An addition never removes anything, so an empty value has no effect.
     if (verb !== 'add') delete owner[attribute.name];
   } else if (attribute.type === 'complex')
     owner[attribute.name] = { ...objectOf(owner[attribute.name]), ...objectOf(parsed) };

@@ -8,7 +8,7 @@ export interface AttributePath {
   readonly sub: string | undefined;
 }
 
-/** The target of a path: an attribute, of the core or of an extension, and perhaps a part of it. */
+/** The target of a path: an attribute, of the core or of an extension, and possibly a part of it. */
 export interface Located {
   readonly extension: Schema | undefined;
   readonly attribute: Attribute;
@@ -16,8 +16,9 @@ export interface Located {
 }
 
 /**
- * Finds the target of a path, in any case; undefined if the kind does not have it. Entra ID also writes attributes of
- * an extension without its URN (`manager`), so names that the core schema lacks are looked up there.
+ * Finds the target of a path, in any case; undefined if the kind does not have it. Entra ID also sends attributes of an
+ * extension without the extension's URN (`manager`), so a name that the core schema lacks is looked up in the
+ * extensions.
  */
 export function locate(kind: ResourceKind, path: AttributePath): Located | undefined {
   const owner = path.urn === undefined ? undefined : schemaOf(kind, path.urn);

@@ -43,7 +43,7 @@ export function sameName(left: string, right: string): boolean {
   return left.toLowerCase() === right.toLowerCase();
 }
 
-/** An optional text that a client may change, unless `more` overrides this. */
+/** An optional string that a client may change, unless `more` overrides this. */
 export function attribute(name: string, description: string, more: Partial<Attribute> = {}): Attribute {
   return {
     name,

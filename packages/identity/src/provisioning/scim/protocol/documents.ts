@@ -46,12 +46,12 @@ function parseInto(target: JsonObject, attributes: readonly Attribute[], sent: J
 /** The value of one attribute; undefined if it is absent or empty. @throws Refusal `scim_invalid_value` */
 export function parseAttribute(attribute: Attribute, value: Json): Json | undefined {
   if (attribute.mutability === 'writeOnly') return undefined;
-  // An ambiguous value neither disables nor enables a user.
+  // `null` is refused for `active`, because an ambiguous value must neither disable nor enable a user.
   if (value === null) return attribute.name === 'active' ? refuseValue(attribute.name) : undefined;
   if (!attribute.multiValued) return parseValue(attribute, value);
   const elements = (Array.isArray(value) ? value : [value]).flatMap((element) => {
     const read = parseElement(attribute, element);
-    // An empty list after dropping invalid members would empty the group.
+    // Ignoring invalid members could leave an empty list, which would remove all members of the group.
     if (read === undefined && attribute.name === 'members') return refuseValue(attribute.name);
     return read === undefined ? [] : [read];
   });
@@ -79,7 +79,7 @@ function parseValue(attribute: Attribute, value: Json): Json | undefined {
 
 function parseComplex(attribute: Attribute, value: Json): JsonObject | undefined {
   const subAttributes = attribute.subAttributes ?? [];
-  // A manager is sent as an object, as its id alone, or as a list with one of them.
+  // Clients send a manager as an object, as an id alone, or as a list that contains one of these.
   const single = Array.isArray(value) && value.length <= 1 ? (value[0] ?? null) : value;
   if (single === null || single === '') return undefined;
   const hasValue = attributeNamed(subAttributes, 'value') !== undefined;
@@ -104,7 +104,9 @@ export function isPrimary(element: Json): boolean {
   return isObject(element) && element['primary'] === true;
 }
 
-/** @throws Refusal `scim_invalid_value` for an absent, empty or longer text */
+/**
+ * @throws Refusal `scim_invalid_value` for a string that is absent, empty or too long
+ */
 export function requiredText(document: JsonObject, name: string, max: number): string {
   return optionalText(document, name, max) ?? refuseValue(name);
 }
@@ -126,8 +128,8 @@ export function refuseValue(name: string): never {
 }
 
 /**
- * Refuses a document that has become too large. A document that was already larger may shrink or stay the same, so that
- * its user can still be disabled.
+ * Refuses a document that has become too large. If it was too large before, it may shrink or keep its size, so that its
+ * user can still be disabled.
  * @throws Refusal `scim_invalid_value`
  */
 export function refuseLargeDocument(document: JsonObject, before?: JsonObject): void {

@@ -4,7 +4,7 @@ import { type Attribute, attributeNamed } from './attributes.ts';
 
 /**
  * A list in which each pair of type and value occurs once (RFC 7643, section 2.4): a later element updates an earlier
- * one of the same type and value. Elements without a value are the same only if all their parts are.
+ * one with the same type and value. Elements without a value are duplicates only if all their parts are equal.
  */
 export function mergeDuplicates(attribute: Attribute, elements: JsonObject[]): JsonObject[] {
   const places = new Map<string, number>();
@@ -19,13 +19,13 @@ export function mergeDuplicates(attribute: Attribute, elements: JsonObject[]): J
     }
     const before = merged[place] as JsonObject;
     const updated = { ...before, ...element };
-    // An unchanged element remains the same object, by which PATCH detects its changes.
+    // An unchanged element remains the same object, so that PATCH can detect changes.
     if (!isDeepStrictEqual(before, updated)) merged[place] = updated;
   }
   return merged.length === elements.length ? elements : merged;
 }
 
-/** An element is never changed: a change makes another object. */
+/** The keys of elements. They can be cached, because an element is never modified: a change creates a new object. */
 const keys = new WeakMap<JsonObject, string>();
 
 function keyOf(attribute: Attribute, element: JsonObject): string {

@@ -39,7 +39,9 @@ export function versionTag(version: number): string {
   return `W/"${version}"`;
 }
 
-/** @throws Refusal `scim_version_mismatch` when the If-Match of the request has another version */
+/**
+ * @throws Refusal `scim_version_mismatch` if the request's If-Match has a different version
+ */
 export function requireMatch(headers: Headers, version: number): void {
   const wanted = headers['if-match'];
   if (wanted !== undefined && !namesTag(wanted, versionTag(version))) fail('scim_version_mismatch');

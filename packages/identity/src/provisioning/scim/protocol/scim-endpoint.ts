@@ -5,7 +5,10 @@ import { scimForm } from './scim-answer.ts';
 /** The common part of the declarations of SCIM endpoints. */
 export const scim = { root: true, auth: 'provisioning', looseQuery: true } as const;
 
-/** A write opens its own transaction: after the queue of its source, and after the upstream directory was called. */
+/**
+ * A write opens its own transaction after it has waited in the queue of its source and after the upstream directory has
+ * been called.
+ */
 export const scimWrite = { ...scim, transaction: 'none' } as const;
 
 export const idParam = { id: z.string().max(1000) };

@@ -10,7 +10,9 @@ import { enterpriseUrn } from './schemas.ts';
  * `urn:…:manager`.
  */
 export interface Selection {
-  /** `attributes`; undefined shows all. */
+  /**
+   * `attributes`; undefined if all are shown.
+   */
   readonly only: readonly string[] | undefined;
   /** `excludedAttributes`. */
   readonly without: readonly string[];
@@ -34,7 +36,7 @@ export function parseSelection(
   return { only: parseNames(attributes), without: parseNames(excludedAttributes) ?? [] };
 }
 
-/** A resource with the selected attributes only. `id` and `schemas` always stay. */
+/** A resource with only the selected attributes. `id` and `schemas` are always included. */
 export function selectAttributes(kind: ResourceKind, resource: JsonObject, selection: Selection): JsonObject {
   const { only, without } = selection;
   if (only === undefined && without.length === 0) return resource;
@@ -52,7 +54,7 @@ export function selectAttributes(kind: ResourceKind, resource: JsonObject, selec
   return selected;
 }
 
-/** Whether a response includes a core attribute or a part of it; otherwise it need not be read from the database. */
+/** Whether a response includes a core attribute or a part of it; if not, it need not be read from the database. */
 export function isSelected(kind: ResourceKind, name: string, { only, without }: Selection): boolean {
   const { urn } = kind.core;
   const topNames = only?.map((path) => withoutUrn(path, urn).split('.')[0] as string);
@@ -74,7 +76,7 @@ function selectOfExtension(part: JsonObject, urn: string, { only, without }: Sel
   return selected;
 }
 
-/** The selected part of one attribute; undefined if there is none. */
+/** The selected part of one attribute; undefined if none is selected. */
 function selectOf(name: string, value: Json, urn: string, { only, without }: Selection): Json | undefined {
   const excluded = without.map((path) => withoutUrn(path, urn));
   if (excluded.some((path) => sameName(path, name))) return undefined;
@@ -94,7 +96,7 @@ function filterParts(value: Json, isKept: (part: string) => boolean): Json {
   return Object.fromEntries(Object.entries(value).filter(([part]) => isKept(part.toLowerCase())));
 }
 
-/** The paths that begin with the prefix, without it. */
+/** The paths that begin with the prefix; the prefix is removed from them. */
 function pathsBelow(paths: readonly string[], prefix: string): string[] {
   return paths.filter((path) => startsWith(path, prefix)).map((path) => path.slice(prefix.length));
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 
 /**
  * Generated SCIM filters, each with a function that evaluates it on a user. The functions follow RFC 7644 and use
- * neither SQL nor the parser, so that they don't share their bugs.
+ * neither SQL nor the parser, so that they can't have the same bugs.
  */
 
 /** A user or group in the format of responses, or a part of one. */
@@ -111,7 +111,7 @@ function comparesInstant(operator: string, value: string, wanted: string): boole
   return rules[operator] === true;
 }
 
-/** A text as a literal, plain or with every character as an escape. */
+/** A string as a literal, either plain or with every character escaped. */
 const quoted = (text: string): fc.Arbitrary<string> =>
   fc.constantFrom(
     JSON.stringify(text),
@@ -186,7 +186,7 @@ function presenceFilters(leaf: Leaf): fc.Arbitrary<GeneratedFilter> {
   }));
 }
 
-/** A list is null when it has no element; a part is null in each element that lacks it. */
+/** A list is null if it has no element; a part is null in each element that lacks it. */
 function nullFilters(leaf: Leaf): fc.Arbitrary<GeneratedFilter> {
   return fc.tuple(pathsOf(leaf), fc.constantFrom('eq', 'ne')).map(([name, operator]) => ({
     text: `${name} ${operator} null`,

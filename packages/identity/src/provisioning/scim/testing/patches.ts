@@ -4,7 +4,8 @@ import type { Resource } from './filters.ts';
 
 /**
  * Generated PATCH operations, each with a function that has the same effect on a document. The functions follow RFC
- * 7644 and don't use the code under test. All values of `patchSteps` are well-formed: none of them may be refused.
+ * 7644 and don't use the code under test. All operations of `patchSteps` are well-formed, so none of them may be
+ * refused.
  */
 
 export interface PatchStep {
@@ -26,7 +27,9 @@ function spellings(name: string): fc.Arbitrary<string> {
   return anyOf(name, name.toUpperCase(), `${coreUrn}:${name}`, `${coreUrn.toLowerCase()}:${name}`);
 }
 
-/** An operation with a path, or the same one without: the value is then an object with the path as its key. */
+/**
+ * An operation with a path, or the same operation without a path: its value is then an object with the path as its key.
+ */
 function stepsOf(
   path: fc.Arbitrary<string>,
   op: fc.Arbitrary<string>,
@@ -41,7 +44,7 @@ function stepsOf(
   });
 }
 
-/** A text in the document, in a complex attribute or in an extension: it is set, removed, or replaced by null. */
+/** Sets, removes or nulls a string in the document, in a complex attribute or in an extension. */
 function single(path: fc.Arbitrary<string>, owner: readonly string[], name: string): fc.Arbitrary<PatchStep> {
   const remove = (document: Resource) => {
     const holder = owner.reduce<Resource | undefined>((part, key) => part?.[key], document);
@@ -115,10 +118,10 @@ const emails = fc
   .filter((list) => merged(list).filter(({ primary }) => primary === true).length <= 1);
 const emailsOf = (document: Resource): Resource[] => document['emails'] ?? [];
 
-/** Thrown by `apply`: the operation has to be refused with `noTarget`. */
+/** Thrown by `apply` if the operation has to be refused with `noTarget`. */
 export class NoTarget extends Error {}
 
-/** A later email updates an earlier one of the same type and value, in any case. */
+/** A later email updates an earlier one with the same type and value, in upper or lower case. */
 function merged(list: readonly Resource[]): Resource[] {
   const isSame = (one: Resource, other: Resource) =>
     one['value'] === undefined
@@ -138,7 +141,8 @@ function merged(list: readonly Resource[]): Resource[] {
 const lower = (value: unknown) => (typeof value === 'string' ? value.toLowerCase() : value);
 
 /**
- * Stores emails with at most one primary: the last one that this operation added or made primary, or else the last one.
+ * Stores emails with at most one primary email: the last one that this operation added or made primary; if there is
+ * none, the last of those that were primary before.
  */
 function storeEmails(document: Resource, before: readonly Resource[], after: readonly Resource[]): void {
   const full = merged(after.filter((element) => Object.keys(element).length > 0));
@@ -187,7 +191,9 @@ const wantedType = anyOf('work', 'HOME', 'other');
 const isOfType = (type: string) => (element: Resource) =>
   element['type'] !== undefined && String(element['type']).toLowerCase() === type.toLowerCase();
 
-/** `emails[type eq "work"]…` changes the elements that match, or adds one if none does. */
+/**
+ * `emails[type eq "work"]…` changes the elements that match, or adds one if none match.
+ */
 const filteredLists: fc.Arbitrary<PatchStep> = wantedType.chain((type) => {
   const path = (rest: string) =>
     anyOf(`emails[type eq "${type}"]${rest}`, `Emails[TYPE EQ "${type}"]${rest}`);
@@ -302,7 +308,7 @@ const paths = anyOf<unknown>(
   'é',
 );
 
-/** Its keys would change a prototype if they were copied. */
+/** The keys of this value would change a prototype if they were copied. */
 const withPrototypeKeys: unknown = JSON.parse(
   '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},"name":{"__proto__":{"polluted":1},"givenName":"G"},"emails":[{"__proto__":{"polluted":1},"value":"p"}]}',
 );

@@ -2,14 +2,17 @@ import { sql } from '@baton/kernel/database/sql';
 
 /** Statements over the principal, the membership and the external identity of a SCIM user. */
 
-/** The identity of the provider with this external id: created by a sign-in, or left by a deleted user. */
+/** The provider's identity with this external id; a sign-in created it, or a deleted user left it behind. */
 export function findIdentity(providerId: string, externalId: string) {
   return sql<{ id: string; principal_id: string }>`
     select id, principal_id from external_identities
     where identity_provider_id = ${providerId} and external_id = ${externalId}`;
 }
 
-/** Locks the same identity; call it with its principal locked. No row if its external id has changed since. */
+/**
+ * Locks that identity; call it with the identity's principal locked. Returns no row if its external id has changed
+ * since.
+ */
 export function lockIdentity(identityId: string, externalId: string) {
   return sql<{ is_taken: boolean }>`
     select exists (select 1 from scim_users u where u.external_identity_id = e.id) as is_taken
@@ -17,7 +20,7 @@ export function lockIdentity(identityId: string, externalId: string) {
     for no key update of e`;
 }
 
-/** Waits for a concurrent transaction that links this person, and then inserts nothing. */
+/** Waits for a concurrent transaction that links the same person; inserts nothing if that transaction has linked it. */
 export function insertIdentity(identity: {
   id: string;
   tenantId: string;

@@ -91,7 +91,9 @@ export async function createPerson(
   return { principalId: principal.id, identityId, isBlocked: false };
 }
 
-/** @returns undefined when no identity has the external id; @throws Refusal `scim_uniqueness` when it is a user's */
+/**
+ * @returns undefined if no identity has the external id; @throws Refusal `scim_uniqueness` if a user has it
+ */
 async function reusePerson(
   context: Context,
   source: ScimSource,
@@ -102,9 +104,10 @@ async function reusePerson(
   const known = await db.row(findIdentity(source.providerId, content.externalId));
   if (known === undefined) return undefined;
   const person = { principal_id: known.principal_id, external_identity_id: known.id };
-  // Exclusive from the start if the person is disabled: two transactions that share the lock would deadlock.
+  // If the person is to be disabled, the lock is exclusive from the start: two transactions that share it and then both
+  // want it exclusively would deadlock.
   const locked = await lockPrincipal(db, person, { alone: !content.active });
-  // Read again under the lock, because another transaction may have linked the person since.
+  // Read again under the lock, because another transaction may have linked the person in the meantime.
   const identity = await db.row(lockIdentity(known.id, content.externalId));
   if (identity === undefined || identity.is_taken) fail('scim_uniqueness');
   await db.run(upsertMembership(source.tenantId, known.principal_id));
@@ -118,8 +121,8 @@ async function reusePerson(
 }
 
 /**
- * Locks the principal of a user. Call it before its identity or the user itself is locked: a sign-in and a disable
- * lock in the same order, and the reverse order could deadlock.
+ * Locks the principal of a user. Call it before the user or the user's identity is locked: a sign-in and a disable lock
+ * in the same order, and the reverse order could deadlock.
  * @param alone for disabling the person: an exclusive lock
  */
 export async function lockPrincipal(
@@ -145,7 +148,8 @@ export async function updatePerson(
 }
 
 /**
- * Disables principal and identity, and revokes the credentials, as `POST …/principals/{principalId}:disable` does.
+ * Disables the principal and the identity, and revokes the credentials, as
+ * `POST …/principals/{principalId}:disable` does.
  * @param locked the person's principal, locked exclusively
  */
 export async function disablePerson(

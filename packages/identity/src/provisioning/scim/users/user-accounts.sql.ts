@@ -6,14 +6,14 @@ export function findUpstreamAccount(userId: string) {
     select upstream_id, upstream_restores from scim_users where id = ${userId}`;
 }
 
-/** Whether the user with this account is active in the directory; no row if there is no such user. */
+/** Whether the user with this account is active in the directory. Returns no row if there is no such user. */
 export function findActiveByUpstreamId(sourceId: string, upstreamId: string) {
   return sql<{ active: boolean }>`
     select active or suspended as active
     from scim_users where provisioning_source_id = ${sourceId} and upstream_id = ${upstreamId}`;
 }
 
-/** Counts the restoration of the account. Returns the same columns as `findActiveByUpstreamId`. */
+/** Counts a restoration of the account. Returns the same columns as `findActiveByUpstreamId`. */
 export function countUpstreamRestore(sourceId: string, upstreamId: string) {
   return sql<{ active: boolean }>`
     update scim_users set upstream_restores = upstream_restores + 1
@@ -22,8 +22,8 @@ export function countUpstreamRestore(sourceId: string, upstreamId: string) {
 }
 
 /**
- * Stores the account of a new user. Its identity takes the account's id as subject, unless a sign-in has provided the
- * real subject, or another identity of the issuer has that one.
+ * Stores the account of a new user. The user's identity gets the account's id as its subject, unless a sign-in has
+ * already provided the real subject, or another identity of the issuer has that id.
  */
 export function updateUpstreamId(userId: string, upstreamId: string) {
   return sql`

@@ -16,7 +16,10 @@ import { countUpstreamRestore, findActiveByUpstreamId, findDuplicate } from './u
 /** The account that a user has in the upstream directory of its source. */
 
 const attemptsMax = 3;
-/** Another request that creates the same user finishes within both protocols of `auto`: 5 seconds each. */
+/**
+ * Long enough for another request that creates the same user, which may try both protocols of `auto` for 5 seconds
+ * each.
+ */
 const reservationWaitMsMax = 12_000;
 const reservationPollMs = 200;
 
@@ -42,9 +45,9 @@ export async function reserveUserName(
 }
 
 /**
- * The account for a new user: the one of an earlier user or attempt, otherwise a new one.
+ * The account for a new user: one that an earlier user or attempt left, otherwise a new one.
  * @returns the id of the account in the directory
- * @throws Refusal `scim_uniqueness`, `scim_upstream_refused`, `unavailable`; the name is released then
+ * @throws Refusal `scim_uniqueness`, `scim_upstream_refused`, `unavailable`; the name is then released
  */
 export async function obtainAccount(
   context: Context,
@@ -73,7 +76,7 @@ export async function obtainAccount(
 }
 
 /**
- * Disables the account of a user that could not be stored, and keeps it for the next creation under the name. Failures
+ * Disables the account of a user that could not be stored, and keeps it for the next creation with that name. Failures
  * are logged.
  */
 export async function releaseAccount(
@@ -83,9 +86,9 @@ export async function releaseAccount(
   account: string,
 ): Promise<void> {
   try {
-    // False if the commit succeeded although its response was lost, or if another request has the name.
+    // Not stored if the commit succeeded although its response was lost, or if another request now has the name.
     if (!(await name.note(context.pool, account))) return;
-    // Before the name is released: the next request with the name may enable the account.
+    // Disabled before the name is released, because the next request with the name may enable the account.
     try {
       await context.upstream.setActive(upstream, account, false);
     } finally {
@@ -98,9 +101,8 @@ export async function releaseAccount(
 
 /**
  * Restores the account to the active state of its stored user, after a change that was not stored. Failures are logged.
- *
- * A change that another request has sent but not stored yet may be overwritten by this. Its transaction sees that the
- * account was restored, and sends the change again.
+ * This may overwrite a change that another request has sent but not stored yet; that request's transaction notices the
+ * restoration and sends its change again.
  */
 export async function restoreAccount(
   context: Context,
@@ -114,7 +116,7 @@ export async function restoreAccount(
       await context.upstream.setActive(upstream, account, active);
       const sent = active;
       active = (await context.pool.row(countUpstreamRestore(...of)))?.active ?? false;
-      // Another request may have stored the other state while this one was sent.
+      // While this state was being sent, another request may have stored the opposite one.
       if (active === sent) return;
     }
     throw new Error(`the user was changed during each of ${attemptsMax} attempts`);

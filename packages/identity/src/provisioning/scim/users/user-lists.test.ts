@@ -127,7 +127,8 @@ describe('lists of users', () => {
 
   test('many concurrent slow lists of one source leave connections for other requests', async () => {
     const small = await identity.another({
-      // Longer than the other request takes on a busy machine: lists that time out meanwhile don't return 200.
+      // Longer than the other request takes on a busy machine, because lists that time out in the meantime don't return
+      // 200.
       IAM_STATEMENT_TIMEOUT_SECONDS: byDepth('60', '3'),
       IAM_DATABASE_CONNECTIONS_MAX: '6',
     });

@@ -7,7 +7,7 @@ import { makeProvisioning, type Provisioning } from '../../../testing/provisioni
 
 /**
  * A restore computes the generated columns of every row again, in a session with the server's own settings. PostgreSQL
- * compiled the statement in `scim_search` for each row: 0.5 to 1 s each.
+ * once compiled the statement in `scim_search` for each row, which took 0.5 to 1 s each.
  */
 
 let identity: TestIdentity;
@@ -16,7 +16,7 @@ let isJitAvailable: boolean | undefined;
 before(async () => {
   identity = await startIdentity();
   source = await makeProvisioning(identity);
-  // The service's own sessions have it off.
+  // The service's own sessions have JIT compilation off, so it is turned on for this query.
   isJitAvailable = await identity.pool.transaction(async (tx) => {
     await tx.run(sql`set local jit = on`);
     return (await tx.row(sql<{ is_available: boolean }>`select pg_jit_available() as is_available`))
@@ -69,7 +69,7 @@ describe('the generated columns', () => {
     if (isJitAvailable !== true) return t.skip('this PostgreSQL is built without a compiler (JIT)');
     const off = await timeUsers('off');
     const on = await timeUsers('on');
-    // The outer statement may be compiled, once.
+    // Some extra time is allowed, because the outer statement may be compiled once.
     assert.ok(on < 3 * off + 2000, `${Math.round(on)} ms with JIT, ${Math.round(off)} ms without`);
   });
 });

@@ -20,15 +20,15 @@ import {
 import { findScimUser, lockScimUser } from './users.sql.ts';
 
 /**
- * Runs the writes of users in their transaction. If the source has an upstream directory, that one is called first (see
- * docs/reference/scim.md#upstream-directory), while no database connection is held; see
+ * Runs the writes of users in their transaction. If the source has an upstream directory, the directory is called first
+ * (see docs/reference/scim.md#upstream-directory), while no database connection is held; see
  * `docs/decisions/0108-upstream-directory.md`.
  */
 
 const attemptsMax = 3;
 const retrySoon = { headers: { 'retry-after': '2' } };
 
-/** Another request changed the user, or its account in the directory, while the directory was called. */
+/** Another request changed the user, or its account in the directory, while the directory was being called. */
 class ChangedMeanwhile extends Error {}
 
 /**
@@ -97,7 +97,10 @@ export async function runUserChange<T>(
   return fail('unavailable', {}, retrySoon);
 }
 
-/** Reads the user without a lock, and enables or disables its account in the directory if the change does. */
+/**
+ * Reads the user without a lock, and enables or disables its account in the directory if the change enables or disables
+ * the user.
+ */
 async function announceChange(
   context: Context,
   upstream: UpstreamSource,
@@ -122,7 +125,7 @@ async function announceChange(
   return { version: row.version, restores: found?.upstream_restores, account, mustAnnounce, wasAnnounced };
 }
 
-/** Whether the locked row no longer matches the values that were or weren't sent to the directory. */
+/** Whether the locked row no longer matches the row for which the directory was or wasn't called. */
 async function isOvertaken(
   inside: Context,
   seen: Awaited<ReturnType<typeof announceChange>>,
@@ -147,7 +150,7 @@ async function lockForChange(
   const person = await lockPrincipal(db, known, { alone });
   const row = (await db.row(lockScimUser(...of))) ?? fail('scim_not_found');
   requireMatch(context.headers, row.version);
-  // Changed meanwhile, and the change disables the person after all.
+  // The user was changed in the meantime, so that the change now disables the person after all.
   const disables = !alone && isWantedActive(row) && contentAfter?.(row).active !== true;
   if (disables) await lockPrincipal(db, row, { alone: true });
   return { row, person };

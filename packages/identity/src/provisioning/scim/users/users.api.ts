@@ -105,7 +105,7 @@ export const update = endpoint({
   id: 'updateScimUser',
   ...patchResource,
   path: '/scim/v2/Users/{id}',
-  summary: 'Change a user. Setting `active` to false disables the person and revokes its tokens.',
+  summary: 'Change a user. Setting `active` to false disables the person and revokes their tokens.',
   returns: { 200: ScimUser },
   errors: [...patchErrors, 'scim_upstream_refused'],
   emits: changeEvents,

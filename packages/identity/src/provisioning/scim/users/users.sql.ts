@@ -45,8 +45,8 @@ export function findScimUser(sourceId: string, id: string) {
 }
 
 /**
- * Locks a user for a change or the deletion, with its principal locked. A group that adds the user as a member at the
- * same time waits.
+ * Locks a user for a change or the deletion, with its principal locked. A group that is adding the user as a member
+ * waits for it.
  */
 export function lockScimUser(sourceId: string, id: string) {
   return sql<UserRow>`

@@ -55,7 +55,7 @@ export async function listUsers(context: Context, order: ListOrder): Promise<Rep
   );
 }
 
-/** The columns of a user in a list, and its share of a page. */
+/** The columns of a user in a list, and how much of a page a user takes up. */
 export function userShape(selection: Selection): Shape {
   return {
     columns: userColumns,
@@ -98,7 +98,7 @@ export async function createUser(
 }
 
 /**
- * Replaces a user. Without `active` in the body the user's status doesn't change: an omission never enables a user.
+ * Replaces a user. Without `active` in the body, the user's status doesn't change: an omission never enables a user.
  * @throws Refusal as `updateUser`
  */
 export async function replaceUser(
@@ -128,10 +128,10 @@ export async function updateUser(
   const read = await findUser(context, id);
   requireMatch(context.headers, read.version);
   const operations = parseOperations(userKind, body);
-  // An operation that removes `active` disables the user.
+  // If an operation removes `active`, the user is disabled.
   const patched = (row: UserRow) =>
     boundedContent(row, { active: false, ...patchDocument(documentOf(row), operations) });
-  // Calculated before the user is locked, and again only if it was changed meanwhile.
+  // Computed before the user is locked, and again only if the user has changed since.
   const content = patched(read);
   const contentAfter = (row: UserRow) => (row.version === read.version ? content : patched(row));
   return runUserChange(context, id, 'scim.users.patch', contentAfter, (inside, row, person) =>

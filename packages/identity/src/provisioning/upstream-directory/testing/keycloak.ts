@@ -11,7 +11,7 @@ export interface Account {
   readonly userName: string;
   active: boolean;
   createdMs: number;
-  /** As it was sent. */
+  /** The fields as they were sent. */
   readonly sent: Record<string, unknown>;
 }
 
@@ -40,7 +40,7 @@ export interface Keycloak {
   expiresIn: number;
   /** Externally issued tokens that are also accepted. */
   readonly otherTokens: Set<string>;
-  /** The response of an interface from now on; undefined for the usual one. */
+  /** The responses of the interfaces from now on; undefined for the usual one. */
   overrides: Partial<Record<Interface, Override>>;
   /** Refuses all access tokens that were issued so far. */
   revokeTokens(): void;
@@ -174,7 +174,7 @@ export interface Barrier {
   open(): void;
 }
 
-/** Blocks requests; it must open within the five-second timeout of an outgoing request. */
+/** Blocks requests. It must open within five seconds, the timeout of an outgoing request. */
 export function barrier(requests = 1): Barrier {
   const opened = Promise.withResolvers<void>();
   let waiting = 0;

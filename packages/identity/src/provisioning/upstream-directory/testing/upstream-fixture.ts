@@ -14,7 +14,7 @@ import { type Keycloak, startKeycloak } from './keycloak.ts';
 export interface UpstreamFixture {
   readonly identity: TestIdentity;
   readonly keycloak: Keycloak;
-  /** A source of that mode with its credentials, or with another line in the file; undefined omits them. */
+  /** A source in this mode with its credentials, or with another line in the file; undefined omits the credentials. */
   source(mode: string, changes?: object, lineOf?: (sourceId: string) => string | undefined): Promise<Source>;
   close(): Promise<void>;
 }

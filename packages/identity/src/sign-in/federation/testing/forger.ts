@@ -34,7 +34,10 @@ export function modulusOf(key: KeyObject): bigint {
   return numberOf(Buffer.from(key.export({ format: 'jwk' }).n as string, 'base64url'));
 }
 
-/** The block of Bleichenbacher's attack on the exponent 3: a verifier that ignores its end accepts a forged cube. */
+/**
+ * The block of Bleichenbacher's attack on the exponent 3: a verifier that ignores the end of the block accepts a forged
+ * cube.
+ */
 export const shortPadding = 'a short padding, and more bytes after the hash';
 
 /**

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net';
 import Provider, { type Configuration } from 'oidc-provider';
 import { type SigningPair, upstreamAudience } from './upstream.ts';
 
-/** A user of the provider, and the way they sign in. */
+/** A user of the provider, and how the user signs in. */
 export interface OidcUser {
   readonly accountId: string;
   readonly acr?: string;
@@ -92,7 +92,7 @@ export async function startOidcUpstream(first: SigningPair): Promise<OidcUpstrea
     await provider.interactionFinished(req, res, { login }, { mergeWithLastSubmission: false });
   }
 
-  /** Follows redirects with cookies. @returns the first address outside of the provider */
+  /** Follows redirects with cookies. @returns the first address outside the provider */
   async function browse(start: string): Promise<URL> {
     const cookies = new Map<string, string>();
     let at = new URL(start);

@@ -4,8 +4,8 @@ import { auditOf, storeCounts } from '../../../testing/records.ts';
 import { type Realm, routes, signInBy } from './sign-in.ts';
 
 /**
- * Asserts that both routes refuse each token with the code. The response contains only the code, and only one audit row
- * with that code is stored. @param tokens keyed by a name for messages
+ * Asserts that both routes refuse each token with the code. The response must contain only the code, and only one audit
+ * row with that code may be stored. @param tokens keyed by a name for messages
  */
 export async function assertRefused(
   identity: TestIdentity,

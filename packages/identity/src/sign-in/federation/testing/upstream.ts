@@ -13,7 +13,7 @@ export interface SigningPair {
   readonly publicKey: KeyObject;
 }
 
-/** A fake identity provider, whose keys, delays and tokens a test chooses. */
+/** A fake identity provider; the test chooses its keys, delays and tokens. */
 export interface Upstream {
   readonly issuer: string;
   readonly key: SigningPair;
@@ -47,7 +47,7 @@ export function jwkOf({ kid, publicKey }: SigningPair, changes: object = {}): ob
 
 export const nowSeconds = () => Math.floor(Date.now() / 1000);
 
-/** The claims of a currently valid ID token. JSON omits an undefined claim. */
+/** The claims of a currently valid ID token. JSON omits a claim that is undefined. */
 export function claimsOf(issuer: string, changes: object = {}): Record<string, unknown> {
   const iat = nowSeconds();
   return { iss: issuer, sub: 'subject-of-nobody', aud: upstreamAudience, iat, exp: iat + 300, ...changes };

@@ -6,5 +6,5 @@ const Payload = z.strictObject({ principalId: Uuid, personId: Uuid });
 
 export const agentConnectorAdded = defineEvent('agent_connector.added', 'principal', Payload);
 
-/** The grants by which the person had connected clients as the agent are revoked, too. */
+/** The grants with which the person had connected clients as the agent are revoked, too. */
 export const agentConnectorRemoved = defineEvent('agent_connector.removed', 'principal', Payload);

@@ -21,7 +21,7 @@ export function deleteConnector(tenantId: string, agentId: string, personId: str
     returning true as deleted`;
 }
 
-/** The live grants by which a person has connected clients as an agent. */
+/** The live grants with which a person has connected clients as an agent. */
 export function findGrantsAs(tenantId: string, agentId: string, personId: string) {
   return sql<{ credential_id: string }>`
     select g.credential_id from oauth_grants g join platform_access_tokens c on c.id = g.credential_id

@@ -19,7 +19,7 @@ interface Connector {
 }
 
 /**
- * Lets a person connect OAuth clients as an agent; a repetition changes nothing.
+ * Lets a person connect OAuth clients as an agent; repeating the call changes nothing.
  * @throws Refusal `principal_not_found`, `agent_principal_required`, `too_many_connectors`
  */
 export async function addAgentConnector(context: Context, connector: Connector): Promise<undefined> {
@@ -48,7 +48,7 @@ export async function listAgentConnectors(
 }
 
 /**
- * Ends the permission, and revokes the grants that rest on it.
+ * Ends the permission, and revokes the grants that depend on it.
  * @throws Refusal `principal_not_found`, `agent_connector_not_found`
  */
 export async function removeAgentConnector(context: Context, connector: Connector): Promise<undefined> {

@@ -8,7 +8,7 @@ export type OauthClientRow = RowOf<Tables['oauth_clients']>;
 
 const redirectUriLengthMax = 500;
 
-/** https, http on the loopback address, or a scheme of an application: nothing that a browser runs. */
+/** https, http on the loopback address, or an application's scheme: nothing that a browser executes. */
 export const RedirectUri = z
   .string()
   .max(redirectUriLengthMax)

@@ -25,7 +25,7 @@ export const list = endpoint({
   id: 'listOauthClients',
   method: 'GET',
   path: '/tenants/{tenantId}/oauth-clients',
-  summary: 'List the registered OAuth clients of the tenant: 100 at most.',
+  summary: 'List the registered OAuth clients of the tenant: at most 100.',
   params: tenantParam,
   returns: { 200: OauthClientList },
   errors: ['tenant_not_found'],

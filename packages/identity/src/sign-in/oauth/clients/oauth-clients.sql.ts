@@ -1,7 +1,7 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { OauthClientRow } from './oauth-client.ts';
 
-/** Clients of a tenant are registered one after the other, so that their number is exact. */
+/** Clients of a tenant are registered one at a time, so that their number is exact. */
 export function lockTenantForClients(tenantId: string) {
   return sql`select id from tenants where id = ${tenantId} for no key update`;
 }
@@ -25,7 +25,7 @@ export function findClients(tenantId: string) {
     where tenant_id = ${tenantId} order by created_at, id`;
 }
 
-/** Of an active tenant. */
+/** Only in an active tenant. */
 export function findClientByClientId(clientId: string) {
   return sql<OauthClientRow>`
     select c.id, c.tenant_id, c.client_id, c.name, c.redirect_uris, c.created_at

@@ -52,7 +52,7 @@ export async function listOauthClients(db: Db, tenantId: string): Promise<{ item
 }
 
 /**
- * Deletes a client. It can't begin anything any more, nor refresh; its access tokens expire within minutes.
+ * Deletes a client. It can no longer request or refresh access; its access tokens expire within minutes.
  * @throws Refusal `oauth_client_not_found`
  */
 export async function deleteOauthClient(
@@ -68,7 +68,7 @@ export async function deleteOauthClient(
   record(context, gone, 'oauth_clients.delete');
 }
 
-/** The metadata of a registered client as the provider library reads them; undefined for another id. */
+/** The metadata of a registered client in the form that the provider library reads; undefined for any other id. */
 export async function findRegisteredClient(db: Db, clientId: string): Promise<AdapterPayload | undefined> {
   if (!/^iam_oc_[\w-]{24}$/.test(clientId)) return undefined;
   const row = await db.row(findClientByClientId(clientId));

@@ -15,7 +15,7 @@ export const codeSeconds = 60;
 export const deviceCodeSeconds = 600;
 export const pollSeconds = 5;
 export const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
-/** The address of the provider library's routes within the process; the endpoints of identity have the same. */
+/** The paths of the provider library's routes within the process; identity's endpoints have the same paths. */
 export const routes = {
   authorization: '/oauth2/authorize',
   token: '/oauth2/token',
@@ -42,8 +42,8 @@ export interface AuthorizationServerOptions {
 }
 
 /**
- * The authorization server of OAuth clients, by the library oidc-provider (docs/decisions/0113). It is loaded at the
- * first use. The library validates requests, clients, codes and tokens; identity signs people in, stores grants and
+ * The authorization server for OAuth clients, based on the library oidc-provider (docs/decisions/0113). The library is
+ * loaded on first use. It validates requests, clients, codes and tokens; identity signs people in, stores grants and
  * signs access tokens.
  */
 export class AuthorizationServer implements ProviderLoader {
@@ -83,7 +83,7 @@ function configurationOf(
     responseTypes: ['code'],
     clientAuthMethods: ['none'],
     pkce: { required: () => true },
-    // Without keys, because `callProvider` makes the only cookie that the library reads.
+    // No keys are needed, because `callProvider` makes the only cookie that the library reads.
     cookies: { keys: [] },
     jwks: { keys: [unusedKey()] },
     enabledJWA: { idTokenSigningAlgValues: ['ES256'] },
@@ -121,7 +121,7 @@ function configurationOf(
       resourceIndicators: {
         enabled: true,
         defaultResource: () => defaultResource(settings) ?? [],
-        // A refresh without `resource` is for that of the grant.
+        // A refresh without `resource` uses that of the grant.
         useGrantedResource: () => true,
         getResourceServerInfo: (ctx, resource) => {
           const audience = settings.resources.get(resource);
@@ -145,7 +145,7 @@ function configurationOf(
   };
 }
 
-/** The first address of the settings, for clients that name none. */
+/** The first address in the settings, for clients that name none. */
 export function defaultResource({ resources }: Pick<Settings, 'resources'>): string | undefined {
   return resources.keys().next().value;
 }
@@ -160,7 +160,7 @@ function noteClient({ oidc: { client } }: KoaContextWithOIDC): void {
   };
 }
 
-/** What the person who enters the code is shown of the device that requested it. */
+/** What is shown about the device that requested the code, to the person who enters it. */
 function deviceInfo(ctx: KoaContextWithOIDC): { address: string; userAgent: string } {
   noteClient(ctx);
   const { address, headers } = currentState().context;

@@ -3,18 +3,18 @@ import { type OutboundClient, OutboundError } from '@baton/kernel/outbound/outbo
 
 /** Client ID metadata documents: a client is described by a document at its id (see docs/reference/oauth.md#clients). */
 
-/** Documents that strangers can have fetched, per address and minute, and at the same time. */
+/** How many documents strangers can have fetched, per address and minute, and at the same time. */
 export const documentBounds = { ofAddressMax: 20, windowMs: 60_000, addressesMax: 10_000, runningMax: 20 };
 const timeoutMs = 4000;
 
 export interface DocumentFetch {
   /** Whether another document may be fetched for this address now. */
   isAllowed(address: string): boolean;
-  /** In the form of `fetch`, for the library. */
+  /** Has the signature of `fetch`, for the library. */
   fetch(url: string | URL | Request): Promise<Response>;
 }
 
-/** Fetches under the outbound rules: https, public addresses only, no redirects, one deadline, bounded bytes. */
+/** Fetches under the outbound rules: https, public addresses only, no redirects, one deadline, a bounded size. */
 export function createDocumentFetch(outbound: OutboundClient): DocumentFetch {
   const windows = new Map<string, { count: number; endsMs: number }>();
   let running = 0;
@@ -40,7 +40,7 @@ export function createDocumentFetch(outbound: OutboundClient): DocumentFetch {
         );
         return Response.json(withApplicationType(document));
       } catch (error) {
-        // The address is of the client's choice: it must not learn what is behind it.
+        // The client chooses the address, so it must not learn what is behind it.
         if (error instanceof OutboundError)
           throw new Error('the document could not be read', { cause: error });
         throw error;

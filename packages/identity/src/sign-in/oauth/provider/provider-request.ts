@@ -4,7 +4,7 @@ import type Provider from 'oidc-provider';
 import { type ProviderState, providerState } from './provider-state.ts';
 
 /**
- * Calls of the provider library within the process. Every route is an endpoint of identity, with its bounds, limits and
+ * Calls the provider library within the process. Every route is an endpoint of identity, with its bounds, limits and
  * description; the library never sees the network.
  */
 
@@ -34,7 +34,7 @@ export async function callProvider(state: ProviderState, call: ProviderCall): Pr
 
 function send(provider: Provider, { method, path, resumes, form }: ProviderCall): Promise<ProviderAnswer> {
   const request = new IncomingMessage(new Socket());
-  // The library binds a request to a browser by this cookie; identity does so by a secret one of its own.
+  // The library uses this cookie to bind a request to a browser; identity uses a secret cookie of its own.
   const cookie = resumes === undefined ? undefined : `${provider.cookieName('resume')}=${resumes}`;
   const body = form === undefined ? '' : new URLSearchParams(form).toString();
   Object.assign(request, { method, url: path, complete: true });
@@ -58,7 +58,7 @@ function send(provider: Provider, { method, path, resumes, form }: ProviderCall)
         body: parsed(text),
       });
     });
-    // The library's handler answers its own errors; one that escapes must not leave the request waiting.
+    // The library's handler responds to its own errors; one that escapes must not leave the request waiting.
     Promise.resolve(provider.callback()(request, response)).catch(reject);
   });
 }
@@ -80,7 +80,7 @@ class CapturedResponse extends ServerResponse {
   }
 }
 
-/** The library sends JSON, or a text for a redirect, which nobody reads. */
+/** The library sends JSON, or text for a redirect, which nobody reads. */
 function parsed(text: string): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(text);

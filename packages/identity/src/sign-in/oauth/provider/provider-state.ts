@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Context } from '../../context.ts';
 
-/** The client as people are shown it. */
+/** The client as it is shown to people. */
 export interface ShownClient {
   readonly id: string;
   readonly name: string;
@@ -21,14 +21,14 @@ export interface ProviderState {
   /** The authorization request: written when one begins, present when one is resumed. */
   interaction?: { readonly uid: string; readonly payload: Record<string, unknown> };
   client?: ShownClient;
-  /** The last code or refresh token that was found. */
+  /** The code or refresh token that was found last. */
   found?: Record<string, unknown>;
   /** The scopes that a refresh requests; all of the grant by default. */
   scopes?: readonly string[];
   /** The resource that the token request names; undefined if it names none. */
   resource?: string;
   minted?: MintedToken;
-  /** A refusal of ours, which the library would turn into a server error. */
+  /** One of our refusals, which the library would turn into a server error. */
   failure?: unknown;
 }
 

@@ -5,7 +5,7 @@ import type { Answer, TestIdentity } from '../../../testing/identity.ts';
 import { made } from '../../../testing/objects.ts';
 import { ask, type Person } from '../../passkeys/testing/people.ts';
 
-/** A client of people and the browser that it opens, over HTTP. */
+/** A public OAuth client, and the browser that it opens, over HTTP. */
 
 export const resource = 'https://baton.example/mcp';
 export const scope = 'control-plane:read control-plane:write';
@@ -25,7 +25,7 @@ export function makePkce(): Pkce {
   return { verifier, challenge: createHash('sha256').update(verifier).digest('base64url') };
 }
 
-/** The parameters of a right request of the command line. */
+/** The parameters of a valid request from the command line. */
 export function requestOf({ challenge }: Pkce, more: Record<string, string | undefined> = {}) {
   return {
     response_type: 'code',
@@ -70,7 +70,7 @@ export function authorize(
   return open(identity, `${path}?${new URLSearchParams(given)}`);
 }
 
-/** A request that has begun: what the page and the browser hold. */
+/** A request that has begun: the values that the page and the browser hold. */
 export interface Begun {
   readonly request: string;
   readonly cookie: string;

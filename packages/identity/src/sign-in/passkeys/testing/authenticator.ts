@@ -1,7 +1,7 @@
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 import { type Cbor, encodeCbor } from './cbor.ts';
 
-/** The options that the service sends, as far as an authenticator reads them. */
+/** The options that the service sends; only the parts that an authenticator reads. */
 interface CreationOptions {
   readonly rp: { readonly id: string };
   readonly user: { readonly id: string };
@@ -12,7 +12,7 @@ interface RequestOptions {
   readonly challenge: string;
 }
 
-/** What a test lets the authenticator or the browser do wrong. */
+/** What a test makes the authenticator or the browser do wrong. */
 export interface Deviations {
   readonly origin?: string;
   readonly rpId?: string;
@@ -24,9 +24,9 @@ export interface Deviations {
   readonly userHandle?: string;
   readonly credentialId?: string;
   readonly attestation?: { readonly fmt: string; readonly attStmt: Map<string, Cbor> };
-  /** Of the assertion, instead of the next one. */
+  /** The counter in the assertion, instead of the next one. */
   readonly counter?: number;
-  /** Signs instead of the right key. */
+  /** The key that signs instead of the right one. */
   readonly key?: KeyObject;
 }
 
@@ -34,7 +34,7 @@ export interface AuthenticatorChoices {
   readonly algorithm?: 'ES256' | 'EdDSA';
   /** The passkey may be copied to other devices. */
   readonly isSynced?: boolean;
-  /** Counts its uses; passkeys that are synced usually don't. */
+  /** The authenticator counts its uses; synced passkeys usually don't. */
   readonly counts?: boolean;
   readonly origin?: string;
 }
@@ -86,7 +86,7 @@ export class VirtualAuthenticator {
       id,
       rawId: id,
       type: 'public-key',
-      // A browser sends more than what the service reads.
+      // Browsers send more than the service reads.
       authenticatorAttachment: 'platform',
       clientExtensionResults: { credProps: { rk: true } },
       response: {

@@ -1,4 +1,4 @@
-/** A value that an authenticator writes in CBOR (RFC 8949): just what attestations and keys need. */
+/** A value that an authenticator writes in CBOR (RFC 8949); only what attestations and keys need. */
 export type Cbor = number | string | Uint8Array | Map<number | string, Cbor>;
 
 export function encodeCbor(value: Cbor): Buffer {

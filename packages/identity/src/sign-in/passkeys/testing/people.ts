@@ -14,7 +14,7 @@ export async function invite(identity: TestIdentity, tenantId: string, body: obj
   return { token: token as string, invitation };
 }
 
-/** Accepts a link by a new passkey. */
+/** Accepts a link with a new passkey. */
 export async function acceptByPasskey(
   identity: TestIdentity,
   token: string,
@@ -36,7 +36,7 @@ export interface Person {
   readonly session: any;
 }
 
-/** A person who has accepted an invitation by a passkey. */
+/** A person who has accepted an invitation with a passkey. */
 export async function makePerson(
   identity: TestIdentity,
   tenantId: string,
@@ -51,7 +51,7 @@ export async function makePerson(
 export const makeHuman = (identity: TestIdentity, tenantId: string) =>
   makePrincipal(identity, tenantId, 'human');
 
-/** Signs in by a passkey, through fresh options. */
+/** Signs in with a passkey, with fresh options. */
 export async function signInWith(
   identity: TestIdentity,
   authenticator: VirtualAuthenticator,
@@ -62,7 +62,7 @@ export async function signInWith(
   return ask(identity, '/passkeys:sign-in', { state, credential });
 }
 
-/** Adds another passkey to the person whose session it is. */
+/** Adds another passkey for the person whose session is presented. */
 export async function addPasskey(
   identity: TestIdentity,
   token: string,
@@ -74,7 +74,7 @@ export async function addPasskey(
   return ask(identity, '/passkeys:register', { token, state, credential, name: 'Another' });
 }
 
-/** The ids of a person's passkeys, the oldest first. */
+/** The ids of a person's passkeys, oldest first. */
 export async function passkeyIds(
   identity: TestIdentity,
   { tenantId, principalId }: Person,

@@ -14,7 +14,7 @@ import {
 } from '../../../testing/objects.ts';
 import { jwkOf, makePair, nowSeconds, type SigningPair } from '../../federation/testing/upstream.ts';
 
-/** Jobs of GitHub Actions, whose keys are uploaded, since no test reaches GitHub. */
+/** Jobs of GitHub Actions. The keys are uploaded, since no test contacts GitHub. */
 
 export const githubIssuer = 'https://token.actions.githubusercontent.com';
 export const batonAudience = 'https://baton.example';
@@ -29,7 +29,7 @@ export interface WorkloadRealm {
   readonly tenantId: string;
   readonly principalId: string;
   readonly providerId: string;
-  /** Of the provider, with a slash at its beginning. */
+  /** The path of the provider, with a leading slash. */
   readonly path: string;
   readonly key: string;
   readonly repositoryId: string;
@@ -39,7 +39,9 @@ export interface WorkloadRealm {
 
 let repositories = 700_000;
 
-/** @param changes of the rule. @param providerChanges of its provider */
+/**
+ * @param changes to the rule. @param providerChanges to its provider
+ */
 export async function makeWorkloadRealm(
   identity: TestIdentity,
   changes: object = {},
@@ -52,7 +54,7 @@ export async function makeWorkloadRealm(
   const provider = {
     key,
     issuer: githubIssuer,
-    // One of its own for each tenant, so that the tests needn't name the tenant.
+    // A separate audience for each tenant, so that the tests needn't name the tenant.
     audience: `${batonAudience}/${tenantId}`,
     principalKind: 'none',
     keySet: { keys: [jwkOf(githubKey)] },
@@ -74,7 +76,7 @@ export async function makeWorkloadRealm(
   return { tenantId, principalId, providerId: made_.id, path, key, repositoryId, rule };
 }
 
-/** The claims of a job, as GitHub makes them. An undefined one is left out. */
+/** The claims of a job, as GitHub makes them. An undefined claim is left out. */
 export function jobClaims({ tenantId, repositoryId }: WorkloadRealm, changes: object = {}) {
   const iat = nowSeconds();
   return {
