@@ -72,7 +72,7 @@ export async function createIamBinding(
 }
 
 /**
- * Moving an identity from another principal requires `admin`, because the identity then acts as another principal. The
+ * Moving an identity to a different principal requires `admin`, because the identity then acts as that principal. The
  * identity of a registry agent can't be moved.
  */
 async function repoint(context: Context, known: IamBindingRow, grant: Grant): Promise<IamBinding> {

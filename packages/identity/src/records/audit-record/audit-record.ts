@@ -39,7 +39,7 @@ export const auditQuery = {
   order: z.enum(['asc', 'desc']).default('asc'),
   after: queryInteger(0, Number.MAX_SAFE_INTEGER)
     .optional()
-    .describe('The last sequence that was read, for either order.'),
+    .describe('The `sequence` of the last record that was read, in either order.'),
   limit: PageLimit,
 };
 export type AuditQuery = z.infer<z.ZodObject<typeof auditQuery>>;
