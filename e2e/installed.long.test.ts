@@ -22,7 +22,7 @@ import { type BatonProcess, program, repository } from '@baton/testing/baton-pro
 import { build } from '../scripts/build.ts';
 import { noBrowser, openPage, startBrowser } from './testing/browser.ts';
 
-// The packages for users, built, installed by npm and run in empty folders.
+// Builds the packages that users install, installs them with npm and runs them in empty folders.
 
 const run = promisify(execFile);
 const installMsMax = 240_000;

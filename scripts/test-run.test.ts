@@ -141,8 +141,8 @@ test('files of a group run one after another in one process, each with its own h
      after(() => globalThis.order.push('${name} ends'));`;
   const { totals } = await runTexts(
     [
-      // The name of the skipped test must be printed. The test is in the content of a file that is used to test the
-      // run.
+      // Test c is skipped on purpose, because the run must list its name. It is the content of a file that is used to
+      // test the run.
       `${hooks('one')} test('a', () => {}); describe('s', () => { test('b', () => {}); });`,
       `${hooks('two')} test('c', { skip: true }, () => {});
        test('d', () => { if (globalThis.order.join() !== 'one begins,one ends,two begins') throw new Error(globalThis.order.join()); });`,

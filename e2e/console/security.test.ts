@@ -133,7 +133,7 @@ describe('the security of the console', { skip: noBrowser }, () => {
       secrets.add(code);
       await page.goto(`${world.url}/sign-in#code=${code}`);
       await page.getByRole('navigation', { name: 'Pages' }).waitFor();
-      // The URL with the code is requested this once, but must not be stored.
+      // The URL with the code is requested only this once, but must not be stored.
       for (const address of addresses) if (address.endsWith(`#code=${code}`)) addresses.delete(address);
       for (const path of paths().slice(0, -3)) {
         await page.goto(world.url + path);

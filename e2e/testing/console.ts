@@ -38,7 +38,7 @@ export interface RunningConsole {
   output(): string;
   /** @returns a code that signs in the owner of this token, or by default the administrator */
   newCode(token?: string): Promise<string>;
-  /** A browser of its own that is signed in, at this path. */
+  /** Signs in with a new browser context and opens the page at this path. */
   signedIn(path?: string, options?: BrowserContextOptions, token?: string): Promise<Watched>;
   /** Creates an admitted agent with this name, these permissions and its own token. */
   participant(

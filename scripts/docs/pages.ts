@@ -5,7 +5,7 @@ import { maskBlocks } from './references.ts';
 /** A page of the site, from a Markdown file. */
 export interface Page {
   readonly file: string;
-  /** The page's path on the site, without leading and trailing slash; empty for the first page. */
+  /** The page's path on the site, without leading or trailing slashes; empty for the first page. */
   readonly address: string;
   readonly title: string;
   /** The anchor of the title in the file. On the site the title is the page's own heading, which has no anchor. */

@@ -30,7 +30,7 @@ export interface ServerOptions {
   readonly isModern: boolean;
 }
 
-/** A client that may read the journal can subscribe to changes of resources. */
+/** A client that may read the journal can subscribe to changes to resources. */
 const listening = 'events.read';
 
 const allTools: readonly Tool[] = [

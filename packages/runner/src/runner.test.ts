@@ -546,7 +546,7 @@ describe('the runner', { concurrency: 8 }, () => {
     first.child.kill('SIGTERM');
     await first.ended;
     for (const [args, code, text] of [
-      [[], 2, /--exec must contain the command/],
+      [[], 2, /Specify the command to run with --exec/],
       [['--exec', 'true', '--parallel', '0'], 2, /--parallel is a whole number from 1 to 64/],
       [['--exec', 'true', '--dance'], 2, /dance/],
     ] as const) {

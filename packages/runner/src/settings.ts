@@ -79,7 +79,7 @@ export function readSettings(
   const words = wordsOf(args);
   if (words.help === true) return undefined;
   if (!words.exec)
-    throw new SettingsError('--exec must contain the command to run: see baton agent run --help.', 2);
+    throw new SettingsError('Specify the command to run with --exec; see baton agent run --help.', 2);
   if (process.platform === 'win32')
     throw new SettingsError('The runner needs sh and process groups: run it in WSL on Windows.', 1);
   refuseChoiceBeside(words);

@@ -4,9 +4,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 const passesMax = 5;
 
 /**
- * Kills processes that belong to these runs, even outside their groups: a process leaves its group by `setsid`, but
- * keeps its environment. Searches this user's processes, on Linux only. A process that has changed its environment is
- * not found.
+ * Kills processes that belong to these runs, even outside their groups: a process can leave its group with
+ * `setsid`, but keeps its environment. Searches this user's processes, on Linux only. A process that has
+ * changed its environment is not found.
  * @returns the number of killed processes
  */
 export function killStrays(runIds: readonly string[]): number {

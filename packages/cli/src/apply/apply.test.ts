@@ -751,7 +751,7 @@ describe('an error in a file is reported by file, line, document and field, and 
     [
       'a role that is nowhere',
       `${head('Principal')}\n  kind: human\n  displayName: A\n  roles: [packer, nowhere]`,
-      /:7:19: .*spec\.roles\.1: no role nowhere exists, in Baton or in the files\./,
+      /:7:19: .*spec\.roles\.1: no role nowhere exists in Baton or in the files\./,
     ],
     [
       'a workspace that is nowhere',

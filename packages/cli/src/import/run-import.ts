@@ -34,7 +34,7 @@ import {
 } from './write-item.ts';
 import { type WrittenLinks, writeLinks } from './write-links.ts';
 
-/** The plan of an import, compared with earlier imports. */
+/** The result of comparing the source of an import with the existing tasks. */
 export interface ImportPlan {
   readonly source: Source;
   readonly changes: readonly ImportChange[];

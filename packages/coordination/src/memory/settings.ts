@@ -91,14 +91,14 @@ export const settings = {
     min: 1,
     max: 600,
     unit: seconds,
-    doc: 'Timeout of a batch of events to the memory service.',
+    doc: 'Timeout for sending a batch of events to the memory service.',
   }),
   CP_CONTEXT_RECONCILE_TIMEOUT_SECONDS: integer({
     default: 60,
     min: 1,
     max: 600,
     unit: seconds,
-    doc: 'Timeout of a snapshot to the memory service.',
+    doc: 'Timeout for sending a snapshot to the memory service.',
   }),
   CP_CONTEXT_BATCH_SIZE: integer({
     default: 100,

@@ -40,7 +40,7 @@ export const settings = {
     min: 1,
     max: 60,
     unit: 'seconds',
-    doc: 'Timeout of the request for a token at a provider.',
+    doc: 'Timeout for requesting a token from a provider.',
   }),
   ...lowerSettings,
 };

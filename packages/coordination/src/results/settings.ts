@@ -100,7 +100,7 @@ export const settings = {
     unit: seconds,
     doc:
       'How long a skill call is kept after its end, with its inputs and its output; its idempotencyKey remains ' +
-      'valid for the same time. A call that an approval permitted is stored as long as the approval.',
+      'valid for just as long. A call that an approval permitted is kept for as long as the approval is.',
   }),
   CP_IDEMPOTENCY_TTL_SECONDS: integer({
     default: 86_400,

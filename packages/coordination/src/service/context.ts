@@ -16,7 +16,7 @@ export interface Context {
   readonly requestId: string;
   readonly correlationId: string;
   readonly traceRunId: string;
-  /** The request's Idempotency-Key without leading and trailing blanks; null if the request has none. */
+  /** The request's Idempotency-Key without leading or trailing blanks; null if the request has none. */
   readonly idempotencyKey: string | null;
   /** The If-None-Match of the request. */
   readonly ifNoneMatch: string | undefined;

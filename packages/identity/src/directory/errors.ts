@@ -54,7 +54,7 @@ export const errors = {
     'Find the principal that has the identity; a person can be linked only once.',
   ),
   identity_provider_managed: conflict(
-    'The identity provider of this issuer links its people itself.',
+    'The identity provider of this issuer is `read_only`, so its people are linked only when they sign in.',
     'Have the person sign in through the provider, or change the provider to `managed`.',
   ),
   audience_exists: conflict(

@@ -67,7 +67,7 @@ async function inTime<T>(next: Promise<T>, ms: number): Promise<T> {
 
 /**
  * Releases the memory of an unused chunk now instead of at the next garbage collection: V8 lets 64 MiB of buffers
- * gather before it collects. Without this, 100 MiB increased the memory of a process by up to 83 MiB.
+ * gather before it collects. Without this, transferring 100 MiB increased the memory of a process by up to 83 MiB.
  */
 export function releaseChunk({ buffer, byteLength }: Buffer): void {
   // The memory of a smaller chunk isn't released, because the chunk may share it with others.

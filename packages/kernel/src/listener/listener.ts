@@ -22,7 +22,7 @@ export const listenerBounds = {
    * second.
    */
   streamMsMax: 600_000,
-  /** The timeout between two requests; longer than the 60 s of the usual reverse proxies, which then close first. */
+  /** The timeout between two requests; longer than reverse proxies usually use (60 s), so that they close first. */
   idleMsMax: 65_000,
   /** The timeout without a byte in either direction; longer than any response takes (30 s when waiting for events). */
   silenceMsMax: 120_000,

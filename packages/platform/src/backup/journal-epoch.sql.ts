@@ -1,9 +1,9 @@
 import pg from 'pg';
 
 /**
- * The restored database itself can't detect that its journal was reset to an earlier state: it is the same cluster on
- * the same timeline. Without a recorded server start, a journal starts a new epoch at the first connection (decision
- * 0205). A backup of an older Baton may lack the column; its migration has the same effect.
+ * The restored database itself can't detect that its journal was reset to an earlier state, because its system
+ * identifier and timeline are the same as before. Without a recorded server start, a journal starts a new epoch at the
+ * first connection (decision 0205). A backup of an older Baton may lack the column; its migration has the same effect.
  */
 const forgetServer = `
   do $$ begin

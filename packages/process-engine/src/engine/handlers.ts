@@ -18,7 +18,7 @@ export const startCorrelation = -1;
 const queuedMax = 100;
 
 /**
- * Whether an event resumes a suspended instance: it begins a list whose first step is `resume`
+ * Whether an event resumes a suspended instance: it does if it starts a handler whose first step is `resume`
  * (docs/reference/processes.md#triggers). A condition that can't be evaluated resumes nothing.
  */
 export function isResumedBy(

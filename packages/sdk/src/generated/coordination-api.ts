@@ -458,7 +458,7 @@ sessionId?: Uuid;
 }
 
 export interface WorkApi {
-/** List the tasks that the caller can claim now: assigned to the caller first, then by priority and age. Tasks assigned to the caller are first, then unassigned ones, each ordered by priority, then age. Those of others are included only if includeAssigned is true. Tasks on hold, in a blocked status, or before their `availableAt` are excluded. The list is advisory: :claim decides whether a task is granted. Needs tasks.read. `GET /api/v1/work/available` */
+/** List the tasks that the caller can claim now: those assigned to the caller first, then by priority and age. Tasks assigned to the caller are first, then unassigned ones, each ordered by priority, then age. Those of others are included only if includeAssigned is true. Tasks on hold, in a blocked status, or before their `availableAt` are excluded. The list is advisory: :claim decides whether a task is granted. Needs tasks.read. `GET /api/v1/work/available` */
 listAvailable(query?: {
 workspaceId?: Uuid;
 includeDescendants?: boolean;
@@ -474,7 +474,7 @@ limit?: number;
 /** The `nextCursor` of the previous page; absent for the first page. */
 cursor?: string;
 }, options?: CallOptions): Paged<TaskPage, Task>;
-/** Claim the next available tasks: assigned to the caller first, then by priority and age. Tasks assigned to the caller are claimed first, then unassigned ones, and those of others only with includeAssigned. Concurrent callers never wait for each other and never claim the same task. Children of one parent are spaced one second apart, so that one parent can't fill the queue. The list is empty when no task is available. Needs tasks.claim. `POST /api/v1/work:claim-next` */
+/** Claim the next available tasks: those assigned to the caller first, then by priority and age. Tasks assigned to the caller are claimed first, then unassigned ones, and those of others only with includeAssigned. Concurrent callers never wait for each other and never claim the same task. Children of one parent are spaced one second apart, so that one parent can't fill the queue. The list is empty when no task is available. Needs tasks.claim. `POST /api/v1/work:claim-next` */
 claimNext(body: ClaimNextRequest, options?: CallOptions): Promise<NextWork>;
 }
 
@@ -526,7 +526,7 @@ fail(id: string, body?: RunFailure, options?: CallOptions): Promise<Run>;
 cancel(id: string, body?: RunCancellation, options?: CallOptions): Promise<Run>;
 /** Save a checkpoint of a run for the next executor. Requires the live claim of the run. `seq` counts from 1 without gaps. Needs tasks.claim. `POST /api/v1/runs/{id}/checkpoints` */
 createCheckpoint(id: string, body: CheckpointRequest, options?: CallOptions): Promise<Checkpoint>;
-/** List the checkpoints of a run, oldest first. Without `limit` and `cursor`, returns the whole list, up to 10,000 entries and 4 MiB, and a cursor for the rest. Needs tasks.read or tasks.claim. `GET /api/v1/runs/{id}/checkpoints` */
+/** List the checkpoints of a run, oldest first. Without `limit` and `cursor`, returns the whole list. If it exceeds 10,000 entries or 4 MiB, returns its beginning and a cursor for the rest. Needs tasks.read or tasks.claim. `GET /api/v1/runs/{id}/checkpoints` */
 listCheckpoints(id: string, query?: {
 /** Maximum number of items, 1 to 200. Without it and without a cursor, the whole list is returned. */
 limit?: number;
@@ -535,7 +535,7 @@ cursor?: string;
 }, options?: CallOptions): Paged<CheckpointPage, Checkpoint>;
 /** Record an action of a run and its usage. Requires the live claim of the run. `seq` counts from 1 without gaps. `metadata.capabilityMismatch` is set by the service: the protocol of the action's skill, if its session listed other protocols as `skills.protocol.*`. Needs tasks.claim. `POST /api/v1/runs/{id}/actions` */
 createAction(id: string, body: RunActionRequest, options?: CallOptions): Promise<RunAction>;
-/** List the actions of a run, oldest first. Without `limit` and `cursor`, returns the whole list, up to 10,000 entries and 4 MiB, and a cursor for the rest. Needs tasks.read or tasks.claim. `GET /api/v1/runs/{id}/actions` */
+/** List the actions of a run, oldest first. Without `limit` and `cursor`, returns the whole list. If it exceeds 10,000 entries or 4 MiB, returns its beginning and a cursor for the rest. Needs tasks.read or tasks.claim. `GET /api/v1/runs/{id}/actions` */
 listActions(id: string, query?: {
 /** Maximum number of items, 1 to 200. Without it and without a cursor, the whole list is returned. */
 limit?: number;
@@ -554,7 +554,7 @@ handOff(id: string, body: RunHandoff, options?: CallOptions): Promise<HandedOffR
 getHarnessManifest(id: string, query?: {
 version?: number;
 }, options?: CallOptions): Promise<HarnessManifest>;
-/** List the versions of the manifest of a run, oldest first. Without `limit` and `cursor`, returns the whole list, up to 4 MiB, and a cursor for the rest. Needs tasks.read. `GET /api/v1/runs/{id}/harness-manifests` */
+/** List the versions of the manifest of a run, oldest first. Without `limit` and `cursor`, returns the whole list. If it exceeds 4 MiB, returns its beginning and a cursor for the rest. Needs tasks.read. `GET /api/v1/runs/{id}/harness-manifests` */
 listHarnessManifests(id: string, query?: {
 /** Maximum number of items, 1 to 200. Without it and without a cursor, the whole list is returned. */
 limit?: number;

@@ -595,7 +595,7 @@ getSchema(urn: string, options?: CallOptions): Promise<ScimSchema>;
 export interface EventsApi {
 /** Read the journal of all tenants. In the order of `sequence`. A lower sequence never appears after a higher one was returned, so a reader that keeps its last sequence as `after` misses nothing; the header `Journal-Read-To` can also be used as `after`, and advances even if no event matches. If old events are removed, an `after` below the last removed one is refused, and the header `Journal-Floor` of that response is the `after` to start from. After a restore or a failover of the database, an `after` that does not belong to this history is refused, and `Journal-Read-To` of that response is the `after` to continue from. `GET /api/v1/events` */
 list(query?: {
-/** The last sequence that was read. */
+/** The `sequence` of the last event that was read. */
 after?: number;
 /** The maximum number of items; 100 by default. */
 limit?: number;
@@ -621,7 +621,7 @@ from?: Instant;
 /** Nothing after this instant. */
 to?: Instant;
 order?: "asc" | "desc";
-/** The last sequence that was read, for either order. */
+/** The `sequence` of the last record that was read, in either order. */
 after?: number;
 /** The maximum number of items; 100 by default. */
 limit?: number;
@@ -639,7 +639,7 @@ from?: Instant;
 /** Nothing after this instant. */
 to?: Instant;
 order?: "asc" | "desc";
-/** The last sequence that was read, for either order. */
+/** The `sequence` of the last record that was read, in either order. */
 after?: number;
 /** The maximum number of items; 100 by default. */
 limit?: number;

@@ -151,8 +151,8 @@ async function changeOf(
 }
 
 /**
- * Removes differences that are only defaults. The plan of packages compares with the recorded documents of a package;
- * without a record, it reports defaults as differences.
+ * Removes differences that are only defaults. A package plan compares against the package's recorded documents; without
+ * a record, it reports defaults as differences.
  */
 async function withoutFilledIn(
   { baton }: Planning,

@@ -132,7 +132,7 @@ async function requireNames(
       problems.add(
         document,
         `/spec/${field}/${n}`,
-        `no ${kind.toLowerCase()} ${name} exists, in Baton or in the files.`,
+        `no ${kind.toLowerCase()} ${name} exists in Baton or in the files.`,
       );
   }
 }

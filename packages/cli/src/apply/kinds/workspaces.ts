@@ -132,7 +132,7 @@ export async function planProject(planning: Planning, document: Declared): Promi
     problems.add(
       document,
       '/spec/owner',
-      `no principal ${owner} exists, in Baton (by key or id) or in the files.`,
+      `no principal ${owner} exists in Baton (by key or id) or in the files.`,
     );
   const workspace = await world.workspace(path);
   const found = workspace && (await world.project(workspace.id));

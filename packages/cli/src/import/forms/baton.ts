@@ -133,7 +133,7 @@ function itemOf(fields: Fields, place: string, { people, pathOf }: Known, leftOu
   const task = objectIn(fields['value']);
   const [id, title] = [task['id'], task['title']];
   if (typeof id !== 'string' || typeof title !== 'string') {
-    leftOut.addUnreadable('is not a task: it has no id and title', place);
+    leftOut.addUnreadable('is not a task: it has no id or no title', place);
     return [];
   }
   const category = textIn(task['systemStatusCategory']) ?? '';

@@ -98,7 +98,7 @@ test('values without a text or a number do not end the import', () => {
   assert.deepEqual(reasons(moved), [
     '1 × is not a line of an export: it has no kind',
     '1 × is a role, which an import does not create (use npx baton apply)',
-    '1 × is not a task: it has no id and title',
+    '1 × is not a task: it has no id or no title',
   ]);
 });
 

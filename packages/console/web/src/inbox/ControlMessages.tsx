@@ -64,7 +64,7 @@ function TaskLink({ id }: { readonly id: string }) {
   );
 }
 
-/** The messages that could be loaded, and the error of those that couldn't. */
+/** The messages that could be loaded, and the error for those that couldn't. */
 interface OpenMessages {
   /** Newest first. */
   readonly messages: readonly ControlMessage[];

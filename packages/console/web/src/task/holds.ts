@@ -60,7 +60,7 @@ export async function renewHold({ id, sessionId }: HeldClaim): Promise<boolean |
   }
 }
 
-/** A claim that ended although this person neither released nor completed the task in a console. */
+/** A claim that ended without this person having released it or completed its task in a console. */
 export interface Loss {
   readonly hold: HeldClaim;
   /** The principal that ended it; null if it expired, undefined if unknown. */

@@ -74,7 +74,7 @@ export async function createIamBinding(
 }
 
 /**
- * Moving an identity from another principal requires `admin`, because the identity then acts as another principal;
+ * Moving an identity to a different principal requires `admin`, because the identity then acts as that principal;
  * removing `admin` from a live binding requires it, too. The identity of a registry agent can't be moved.
  */
 async function repoint(context: Context, known: IamBindingRow, grant: Grant): Promise<IamBinding> {

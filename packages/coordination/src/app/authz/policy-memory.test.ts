@@ -27,7 +27,7 @@ const billing = { kind: 'service', key: 'service:billing' };
 const recalls = { anchor: 'service:billing' };
 
 for (const wire of ['baton', 'authzen'] as const)
-  describe(wire === 'baton' ? 'a point with a search' : 'a point without a search', () => {
+  describe(wire === 'baton' ? 'a decision point with a search' : 'a decision point without a search', () => {
     let mode: PolicyMode;
     let baton: TestCoordination;
     let policy: TestPolicy;

@@ -9,7 +9,7 @@ import { done, makeRun, makeTask, openSession, refused } from '../../testing/lea
 import { makeWorkspace } from '../../testing/organisation/workspaces.ts';
 import { outcomeTester } from '../../testing/results/outcomes.ts';
 
-/** CP_AUTHZ_MODE policy with AuthZEN 1.0 and a point without a search; /authz:check, and tokens for decisions. */
+/** CP_AUTHZ_MODE policy: AuthZEN 1.0, a decision point without a search, /authz:check, and tokens for decisions. */
 
 let mode: PolicyMode;
 let baton: TestCoordination;

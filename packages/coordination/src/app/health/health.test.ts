@@ -113,7 +113,9 @@ async function whileForgotten(work: (pid: number) => Promise<void>): Promise<voi
   });
 }
 
-/** Other tests share the cluster: one of their transactions may be older for a moment. */
+/**
+ * Retries, because other tests share the cluster, and one of their transactions may briefly be older than this test's.
+ */
 async function until<T>(find: () => Promise<T | undefined>): Promise<T> {
   for (const endsAt = performance.now() + 60_000; performance.now() < endsAt; ) {
     const found = await find();

@@ -62,7 +62,7 @@ export const artifactTypeOf = wireMapper<ArtifactTypeRow>()(ArtifactType, {});
 const mediaTypeToken = '[a-z0-9][a-z0-9!#$&^_.+-]{0,126}';
 const mediaTypeForm = new RegExp(`^(\\*/\\*|${mediaTypeToken}/(\\*|${mediaTypeToken}))$`);
 
-/** Whether a lower-case text is a media type, a range such as `image/*`, or the range of all types. */
+/** Whether a lower-case string is a media type, a range such as `image/*`, or the range of all types. */
 export function isMediaTypeRange(text: string): boolean {
   return text.length <= mediaTypeCharactersMax && mediaTypeForm.test(text);
 }

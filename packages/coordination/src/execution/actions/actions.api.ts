@@ -43,8 +43,8 @@ export const actionsApi = [
     path: '/runs/{id}/actions',
     summary: 'List the actions of a run, oldest first.',
     description:
-      'Without `limit` and `cursor`, returns the whole list, up to 10,000 entries and 4 MiB, and a cursor for the ' +
-      'rest.',
+      'Without `limit` and `cursor`, returns the whole list. If it exceeds 10,000 entries or 4 MiB, returns its ' +
+      'beginning and a cursor for the rest.',
     permission: ['tasks.read', 'tasks.claim'],
     returns: { 200: pageOf(Action) },
     handle: (input, context) => listActions(context, input.params.id, input.query),

@@ -38,8 +38,8 @@ export const checkpointsApi = [
     path: '/runs/{id}/checkpoints',
     summary: 'List the checkpoints of a run, oldest first.',
     description:
-      'Without `limit` and `cursor`, returns the whole list, up to 10,000 entries and 4 MiB, and a cursor for the ' +
-      'rest.',
+      'Without `limit` and `cursor`, returns the whole list. If it exceeds 10,000 entries or 4 MiB, returns its ' +
+      'beginning and a cursor for the rest.',
     permission: ['tasks.read', 'tasks.claim'],
     returns: { 200: pageOf(Checkpoint) },
     handle: (input, context) => listCheckpoints(context, input.params.id, input.query),

@@ -47,7 +47,7 @@ export const claimsApi = [
     id: 'claimNextTasks',
     method: 'POST',
     path: '/work:claim-next',
-    summary: 'Claim the next available tasks: assigned to the caller first, then by priority and age.',
+    summary: 'Claim the next available tasks: those assigned to the caller first, then by priority and age.',
     description:
       'Tasks assigned to the caller are claimed first, then unassigned ones, and those of others only with ' +
       'includeAssigned. Concurrent callers never wait for each other and never claim the same task. Children of one ' +

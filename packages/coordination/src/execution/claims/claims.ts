@@ -37,8 +37,9 @@ export async function claimTask(context: Context, ref: TaskRef, request: ClaimRe
 }
 
 /**
- * The usual case: a single statement. If it returns no claim, two reads find the first reason in the documented order
- * of refusals. If they find none, because the obstacle has since disappeared, the claim is retried in a transaction.
+ * The usual case: a single statement. If it returns no claim, two reads determine the reason, which is the first that
+ * applies in the documented order of refusals. If they find none, because the obstacle has since disappeared, the claim
+ * is retried in a transaction.
  */
 async function claimInStatement(
   context: Context,
@@ -119,7 +120,7 @@ export async function releaseClaim(context: Context, claimId: string, reason: st
     fail('claim_holder_mismatch', { claimId });
   if (claim.status !== 'active') return claim;
   const [released] = await releaseClaims(context, { claimIds: [claimId] }, { reason, taskStatusMove: true });
-  // The claim ended between the read and the lock.
+  // Undefined if the claim ended between the read and the lock.
   return released === undefined ? getClaim(context, claimId) : claimOf(released);
 }
 

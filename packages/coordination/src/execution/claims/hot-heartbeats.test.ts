@@ -11,8 +11,8 @@ import { expireDueClaims, expireDueSessions } from '../sweeper/sweeper.ts';
 const holdersMax = 100;
 const beatsOfEach = 20;
 /**
- * Few at a time, because any running transaction prevents the cleanup of dead rows, and on a busy machine some run for
- * a long time.
+ * The number of concurrent heartbeats. It is small because any running transaction prevents the cleanup of dead rows,
+ * and on a busy machine some run for a long time.
  */
 const beatsAtATime = 8;
 /** A transaction of another test, in any database of the server, can prevent the cleanup during several attempts. */

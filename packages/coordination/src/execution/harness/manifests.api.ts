@@ -31,7 +31,8 @@ export const manifestsApi = [
     path: '/runs/{id}/harness-manifests',
     summary: 'List the versions of the manifest of a run, oldest first.',
     description:
-      'Without `limit` and `cursor`, returns the whole list, up to 4 MiB, and a cursor for the rest.',
+      'Without `limit` and `cursor`, returns the whole list. If it exceeds 4 MiB, returns its beginning and a cursor ' +
+      'for the rest.',
     permission: 'tasks.read',
     returns: { 200: pageOf(HarnessManifest) },
     handle: (input, context) => listManifests(context, input.params.id, input.query),

@@ -8,7 +8,7 @@ export function requireMemory({ memory }: Context): MemoryGateway {
 }
 
 /**
- * Returns the memory service's response, for an operation that fails without one.
+ * Returns the memory service's response; refuses the operation if there is none.
  * @param refusals the code for each status of a refusal; other statuses map to `memory_unavailable`
  * @throws Refusal those codes, `memory_timeout`, `memory_unavailable` with `memoryStatus` and `retryable`
  */

@@ -21,7 +21,7 @@ export interface Desired {
   readonly hash: string;
 }
 
-/** One change, with the data that applying it needs. */
+/** One change, with the data needed to apply it. */
 export interface Change extends Omit<PlannedChange, 'fields'> {
   readonly fields: readonly ChangedField[];
   /** The document; undefined for an object that is retired. */

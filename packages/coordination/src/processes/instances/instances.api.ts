@@ -56,7 +56,10 @@ const {
   'process.migrated': migrated,
   ...ofSteps
 } = processEvents;
-/** All events that the resumption of any instance may write: it continues until every list is waiting. */
+/**
+ * All events that may be written when an instance is resumed: each of its lists of steps continues until it has to wait
+ * or ends.
+ */
 const goingOn = [
   suspended,
   ...Object.values(ofSteps),

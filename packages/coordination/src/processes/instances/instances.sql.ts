@@ -184,7 +184,7 @@ export function findKept(tenantId: string, instanceId: string, rowsMax: number) 
     order by number limit ${rowsMax}`;
 }
 
-/** Deletes a pending input, which the transaction processes. */
+/** Marks an input as no longer pending, because this transaction processes it. */
 export function updateToTaken(tenantId: string, instanceId: string, sourceRef: string, links: number) {
   return sql`
     with taken as (

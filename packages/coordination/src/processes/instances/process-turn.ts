@@ -102,8 +102,8 @@ async function waitingFor(
 }
 
 /**
- * The events that a definition or an instance waits for. Most events match nothing, so a whole batch costs two
- * statements.
+ * The events that a definition or an instance waits for. Most events match nothing, so they are filtered first,
+ * with two statements for a whole batch.
  */
 async function wantedOf(context: Context, rows: readonly EventRow[]): Promise<EventRow[]> {
   const { db, tenantId } = context;

@@ -49,7 +49,7 @@ const inputs = {
   by: '$.approval.decidedBy',
 };
 
-/** A task whose approval pays: the agent requests, the person decides. */
+/** A task whose approval triggers a payment: the administrator requests it; the person decides. */
 async function payment(more: object[] = []) {
   const skill = await makeCallable(baton.admin, { sideEffects: 'external_write' });
   const approved = [{ invokeSkill: { skill: `${skill.name}@${skill.version}`, inputs } }, ...more];

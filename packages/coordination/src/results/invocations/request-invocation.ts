@@ -60,7 +60,7 @@ export async function requestInvocation(context: Context, asked: InternalCall): 
   const { inputs } = asked;
   checkInputs(skill, inputs);
   requireContractRights(context, skill, task === null ? `tenant:${context.tenantId}` : `task:${task.id}`);
-  // The basis for external effects is used up by one call; other calls can't use it.
+  // Only a call with external effects uses the basis; other calls must not use it up.
   const basis = skill.side_effects === 'external_write' ? (asked.basis ?? null) : null;
   if (skill.side_effects === 'external_write' && basis === null) fail('skill_side_effect_not_authorized');
   const place = { taskId: task?.id ?? null, workspaceId: task?.workspaceId ?? asked.workspaceId ?? null };

@@ -172,7 +172,7 @@ async function wait(
   await db.run(updateAttempt(tenantId, attempt.id, progress));
 }
 
-/** Fails the attempt at the current check, or without a check if all have passed. */
+/** Fails the attempt at the current check; if all checks have passed, the failure names no check. */
 async function failAt(
   context: Context,
   evaluated: EvaluatedAttempt,

@@ -9,7 +9,7 @@ export const workApi = [
     method: 'GET',
     path: '/work/available',
     summary:
-      'List the tasks that the caller can claim now: assigned to the caller first, then by priority and age.',
+      'List the tasks that the caller can claim now: those assigned to the caller first, then by priority and age.',
     description:
       'Tasks assigned to the caller are first, then unassigned ones, each ordered by priority, then age. Those of ' +
       'others are included only if includeAssigned is true. Tasks on hold, in a blocked status, or before their ' +

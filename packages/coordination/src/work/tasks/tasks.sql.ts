@@ -186,8 +186,8 @@ export function findArtifactValue(tenantId: string, taskId: string, type: string
 }
 
 /**
- * The metadata for many expressions at once, in the same order. Values beyond a total number of characters are omitted,
- * because the values for a few thousand expressions can amount to hundreds of megabytes.
+ * The metadata for many expressions at once, in the same order. Values beyond a limit on their total number of
+ * characters are omitted, because the values for a few thousand expressions can amount to hundreds of megabytes.
  */
 export function findManyMetadata(
   tenantId: string,

@@ -1,7 +1,7 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { ExternalIdentityRow } from './external-identity.ts';
 
-/** An active provider with this issuer that links its people itself when they sign in. */
+/** An active `read_only` provider with this issuer: its people are linked only when they sign in. */
 export function findReadOnlyProvider(tenantId: string, issuer: string) {
   return sql<{ id: string }>`
     select id from identity_providers

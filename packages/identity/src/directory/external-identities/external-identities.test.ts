@@ -63,7 +63,7 @@ describe('POST …/external-identities', () => {
     assert.deepEqual(await storeCounts(identity), before);
   });
 
-  test('an active read-only provider of the issuer links its people itself; slashes at the end do not matter', async () => {
+  test('refuses to link people of an active read-only provider, whatever slashes end the issuer', async () => {
     const tenantId = await makeTenant(identity);
     const principalId = await makePrincipal(identity, tenantId, 'human');
     await registerProvider(tenantId, 'https://read-only.example', 'read_only');

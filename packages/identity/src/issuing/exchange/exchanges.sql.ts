@@ -42,7 +42,7 @@ export function findTokens(queries: readonly TokenQuery[], useIntervalSeconds: n
       where tenant_id = c.tenant_id and key = asked.audience and status = 'active' limit 1) a on true`;
 }
 
-/** Reads the data for exchanges of client credentials in the same way. */
+/** Like `findTokens`, for exchanges of client credentials. */
 export function findClients(queries: readonly ClientQuery[], useIntervalSeconds: number) {
   return sql<ClientRow>`
     select asked.place, s.id, s.tenant_id, s.principal_id, s.client_id, s.secret_hash, s.audiences,

@@ -53,7 +53,7 @@ export function presentToken(
   return { kind: 'pat', action, secret, publicName, reasonPrefix, writesDenials, token };
 }
 
-/** Parses client credentials in the same way. */
+/** Like `presentToken`, for client credentials. */
 export function presentClient(
   { failureLimits, address }: Context,
   { clientId, clientSecret, audience }: ClientExchangeRequest,

@@ -12,7 +12,7 @@ export function lockProvider(tenantId: string, key: string) {
     for share`;
 }
 
-/** Locks the provider of a source in the same way. */
+/** Like `lockProvider`, for the provider of a source. */
 export function lockProviderOf(source: Pick<StoredSource, 'tenant_id' | 'identity_provider_id'>) {
   return sql<Pick<ProviderRow, 'lifecycle_profile'>>`
     select lifecycle_profile from identity_providers

@@ -38,7 +38,7 @@ export const tenantAuditQuery = {
   order: z.enum(['asc', 'desc']).default('asc'),
   after: queryInteger(0, Number.MAX_SAFE_INTEGER)
     .optional()
-    .describe('The last sequence that was read, for either order.'),
+    .describe('The `sequence` of the last record that was read, in either order.'),
   limit: PageLimit,
 };
 

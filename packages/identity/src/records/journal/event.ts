@@ -25,7 +25,9 @@ export const EventPage = pageForm(JournalEvent, NextSequence);
 export type EventPage = z.infer<typeof EventPage>;
 
 export const eventQuery = {
-  after: queryInteger(0, Number.MAX_SAFE_INTEGER).default(0).describe('The last sequence that was read.'),
+  after: queryInteger(0, Number.MAX_SAFE_INTEGER)
+    .default(0)
+    .describe('The `sequence` of the last event that was read.'),
   limit: PageLimit,
   wait: queryInteger(0, 30)
     .default(0)

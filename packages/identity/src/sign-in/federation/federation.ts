@@ -191,8 +191,8 @@ async function grant(
 }
 
 /**
- * A provider for programs also admits agents and workloads that are linked to its identities; service accounts have a
- * secret.
+ * A provider for programs also admits agents and workloads that are linked to its identities. Service accounts can't
+ * use it, because they exchange a secret instead.
  */
 function mayExchange({ principal_kind: kind }: OpenProvider, principalKind: string): boolean {
   return principalKind === 'human' || (kind === 'workload' && ['agent', 'workload'].includes(principalKind));

@@ -193,7 +193,7 @@ function compiled(source: string): Pattern {
 }
 
 /**
- * Refuses invalid patterns: RE2 without lookaround, with a size of at most 500.
+ * Refuses a pattern that is not valid RE2 (which has no lookaround) or whose size exceeds 500.
  * @param budget the remaining size of all patterns together; it is reduced
  * @throws ExpressionProblem `expression_type_error`, `expression_too_complex`
  */

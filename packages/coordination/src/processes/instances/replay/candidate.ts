@@ -113,7 +113,7 @@ export function replayAllInTurn(
   );
 }
 
-/** How long a call searches for deadlines that move. */
+/** The maximum time that a call spends on predicting moved deadlines. */
 const foreseeingMsMax = 1000;
 
 /**

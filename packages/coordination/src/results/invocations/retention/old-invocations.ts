@@ -8,7 +8,8 @@ const batchMax = 200;
 
 /**
  * Deletes calls to skills CP_SKILL_INVOCATIONS_RETENTION_SECONDS after they ended. Calls that are still referenced are
- * kept. A call that an approval permitted is kept as long as the approval, so that the approval permits no second call.
+ * kept. A call that an approval permitted is kept for as long as the approval is, so that the approval
+ * permits no second call.
  */
 export function deleteOldInvocations({ pool, settings }: JobTools<Context>): Job {
   const { CP_SKILL_INVOCATIONS_RETENTION_SECONDS: ageSeconds } = settings;

@@ -39,8 +39,8 @@ export function searchFor(
   if (kind.name !== 'User' || filter.kind === 'present' || leaf.type === 'boolean') return undefined;
   if (extension === undefined && notInDocument.has(attribute.name)) return undefined;
   const { operator, value } = filter;
-  // A prefix isn't searched if case doesn't matter: the index contains strings in lower case, and the lower case of a
-  // prefix need not be a prefix of the lower case, as with `Σ`.
+  // A prefix is searched only if case doesn't matter. The index contains lower-cased strings, and a lower-cased prefix
+  // isn't always a prefix of the lower-cased string, as with `Σ`.
   const isPrefix = operator === 'sw' && !leaf.caseExact;
   if (typeof value !== 'string' || !(operator === 'eq' || isPrefix)) return undefined;
   const owner = extension === undefined ? [] : [extension.urn.slice(extension.urn.lastIndexOf(':') + 1)];

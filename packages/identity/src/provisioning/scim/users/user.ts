@@ -4,7 +4,8 @@ import type { Tables } from '../../../service/schema.ts';
 import { optionalText, requiredText } from '../protocol/documents.ts';
 
 /**
- * The columns of a user that its changes and its responses need. `document` contains the attributes without a column.
+ * The columns needed to change a user and to return it. `document` contains the attributes that have no column of their
+ * own.
  */
 export type UserRow = Pick<
   RowOf<Tables['scim_users'], { document: JsonObject }>,
