@@ -179,6 +179,7 @@ describe("an administrator's own sign-in", () => {
     open(`/administration?section=${section}`, {
       ...administrator,
       answers: { ...usual, 'identityAdministrationTokens.create': granted(), ...answers },
+      others: { '/console/account': { signedInBy: 'token', mayAddPasskey: false } },
     });
   const tokensSent = (service: Awaited<ReturnType<typeof openOwn>>) =>
     service.asked
