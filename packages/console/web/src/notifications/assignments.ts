@@ -13,6 +13,7 @@ export class Assignments {
   /** Tasks that others have created since the last look. The oldest are dropped. */
   readonly #created = new Set<string>();
   #timer: ReturnType<typeof setTimeout> | undefined;
+  #isStopped = false;
 
   constructor(personId: string, tell: (assigned: { taskId: string; key: string }) => void) {
     this.#personId = personId;
@@ -32,6 +33,7 @@ export class Assignments {
   }
 
   stop(): void {
+    this.#isStopped = true;
     clearTimeout(this.#timer);
     this.#created.clear();
   }
@@ -41,6 +43,7 @@ export class Assignments {
     this.#created.clear();
     const query = { assigneeId: this.#personId, limit: newestMax };
     const { items } = await baton.tasks.list(query).catch(() => ({ items: [] }));
+    if (this.#isStopped) return;
     this.#timer = undefined;
     for (const { id } of items) if (created.has(id)) this.#tell({ taskId: id, key: id });
     // Some were created during the request.
