@@ -27,6 +27,7 @@ import {
   untilTrue,
 } from './testing/browser.ts';
 import { clientsFolder, withoutClients } from './testing/client-libraries.ts';
+import { addAuthenticator, createPasskeyByLink, onLocalhost } from './testing/passkeys.ts';
 
 let baton: RunningBaton;
 let page: Page;
@@ -87,53 +88,8 @@ async function makePersonWithPasskey(): Promise<void> {
   await baton.admin.workspaces.create({ slug: 'payments', name: 'Payments <b>' });
   const { token } = await admin('POST', `/principals/${personId}/recovery-links`, {});
   ({ page, complaints } = await openPage(await sharedBrowser.take()));
-  const devtools = await page.context().newCDPSession(page);
-  await devtools.send('WebAuthn.enable');
-  await devtools.send('WebAuthn.addVirtualAuthenticator', {
-    options: {
-      protocol: 'ctap2',
-      transport: 'internal',
-      hasResidentKey: true,
-      hasUserVerification: true,
-      isUserVerified: true,
-      automaticPresenceSimulation: true,
-    },
-  });
-  await page.goto(onLocalhost(`${baton.url}/iam/oauth2/device`));
-  const status = await page.evaluate(createPasskey, { token: token as string });
-  assert.equal(status, 200);
-}
-
-/** Browsers use passkeys only at domain names, not at IP addresses. */
-function onLocalhost(address: string): string {
-  const url = new URL(address);
-  url.hostname = 'localhost';
-  return url.href;
-}
-
-/** This function runs in the page. */
-async function createPasskey({ token }: { token: string }): Promise<number> {
-  const post = (path: string, body: object) =>
-    fetch(`/iam/api/v1${path}`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-  const options = await post('/invitations:registration-options', { token });
-  const { publicKey, state } = (await options.json()) as { publicKey: unknown; state: string };
-  // biome-ignore lint/suspicious/noExplicitAny: the types of Node have no browser
-  const { PublicKeyCredential, navigator } = globalThis as any;
-  const parsed = PublicKeyCredential.parseCreationOptionsFromJSON(publicKey);
-  const made = (await navigator.credentials.create({ publicKey: parsed })).toJSON();
-  const { attestationObject, clientDataJSON, transports } = made.response;
-  const credential = {
-    id: made.id,
-    rawId: made.rawId,
-    type: made.type,
-    response: { attestationObject, clientDataJSON, ...(transports && { transports }) },
-  };
-  const passkey = { state, credential, name: 'Laptop' };
-  return (await post('/invitations:accept', { token, passkey })).status;
+  await addAuthenticator(page);
+  await createPasskeyByLink(page, baton.url, token);
 }
 
 /** The person uses the passkey and decides. */

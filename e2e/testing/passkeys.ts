@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import type { CDPSession, Page } from 'playwright-core';
 import { createClient } from '@baton/sdk';
 import type { RunningConsole } from './console.ts';
@@ -53,6 +54,44 @@ export async function addAuthenticator(page: Page): Promise<Authenticator> {
 /** The address of the console at which browsers accept passkeys. */
 export const localUrl = (world: Pick<RunningConsole, 'url'>): string =>
   world.url.replace('127.0.0.1', 'localhost');
+
+/** Browsers use passkeys on names only. */
+export function onLocalhost(address: string): string {
+  const url = new URL(address);
+  url.hostname = 'localhost';
+  return url.href;
+}
+
+/** Creates a passkey by an invitation or recovery link, on a page of identity, so that no console needs to be built. */
+export async function createPasskeyByLink(page: Page, batonUrl: string, token: string): Promise<void> {
+  await page.goto(onLocalhost(`${batonUrl}/iam/oauth2/device`));
+  assert.equal(await page.evaluate(createPasskey, { token }), 200);
+}
+
+/** Runs in the page. */
+async function createPasskey({ token }: { token: string }): Promise<number> {
+  const post = (path: string, body: object) =>
+    fetch(`/iam/api/v1${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  const options = await post('/invitations:registration-options', { token });
+  const { publicKey, state } = (await options.json()) as { publicKey: unknown; state: string };
+  // biome-ignore lint/suspicious/noExplicitAny: the types of Node have no browser
+  const { PublicKeyCredential, navigator } = globalThis as any;
+  const parsed = PublicKeyCredential.parseCreationOptionsFromJSON(publicKey);
+  const made = (await navigator.credentials.create({ publicKey: parsed })).toJSON();
+  const { attestationObject, clientDataJSON, transports } = made.response;
+  const credential = {
+    id: made.id,
+    rawId: made.rawId,
+    type: made.type,
+    response: { attestationObject, clientDataJSON, ...(transports && { transports }) },
+  };
+  const passkey = { state, credential, name: 'Laptop' };
+  return (await post('/invitations:accept', { token, passkey })).status;
+}
 
 export interface Invited {
   /** The address that the person opens. */

@@ -32,6 +32,17 @@ export function onEvent(
   return () => listeners.delete(listener);
 }
 
+const watchers = new Set<(event: JournalEvent) => void>();
+
+/**
+ * Subscribes to each event, without batches and omissions. The listener must be cheap.
+ * @returns a function that unsubscribes
+ */
+export function onEveryEvent(watcher: (event: JournalEvent) => void): () => void {
+  watchers.add(watcher);
+  return () => void watchers.delete(watcher);
+}
+
 /** Shows an event in the next batch, so that the page renders once for all of them. */
 function show(event: JournalEvent): void {
   if (unseen.length === 0)
@@ -63,6 +74,7 @@ export function useLive(isAllowed: boolean): 'live' | 'connecting' | 'not live' 
       try {
         for await (const event of baton.events.follow({ signal: stop.signal })) {
           show(event);
+          for (const watcher of watchers) watcher(event);
           for (const key of queryKeysOf(event.entityType)) refetches.request(key);
         }
       } catch (error) {

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { readAccount } from '../client.ts';
+import { BrowserNotifications } from '../notifications/BrowserNotifications.tsx';
 import { ErrorNote, Loading } from '../parts/Notes.tsx';
 import { FirstPasskey } from './FirstPasskey.tsx';
 import { OwnGrants } from './OwnGrants.tsx';
@@ -9,7 +10,7 @@ import { OwnSessions } from './OwnSessions.tsx';
 /** The query key of the person's own passkeys and sessions. */
 export const accountKey = ['account'];
 
-/** The passkeys and sessions of the signed-in person. */
+/** The passkeys, sessions and browser notifications of the signed-in person. */
 export function AccountPage() {
   const account = useQuery({ queryKey: accountKey, queryFn: readAccount });
   return (
@@ -30,6 +31,7 @@ export function AccountPage() {
         ) : (
           <NoSession by="a token or a code from `baton console`" />
         ))}
+      <BrowserNotifications />
     </div>
   );
 }

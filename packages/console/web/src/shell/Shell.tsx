@@ -4,6 +4,7 @@ import { lazy, Suspense, useEffect, useState } from 'react';
 import { lockAdministration } from '../administration/admin-secret.ts';
 import { followOtherTabs, signOut } from '../client.ts';
 import { useLive } from '../live.ts';
+import { useNotifications } from '../notifications/use-notifications.ts';
 import { ErrorNote } from '../parts/Notes.tsx';
 import { Notices, notify } from '../parts/Notices.tsx';
 import { useQuestion } from '../passkeys/fresh-sign-in.ts';
@@ -32,6 +33,7 @@ export function Shell() {
   const [overlay, setOverlay] = useState<Overlay>();
   const live = useLive(me.data?.permissions.includes('events.read') ?? false);
   useKeepHolds(me.data);
+  useNotifications(me.data);
   const question = useQuestion();
   const queries = useQueryClient();
   const isAway = me.isError && me.data !== undefined;

@@ -27,6 +27,11 @@ export const copied: string[] = [];
 /** Sockets that the page has opened, newest last. */
 export const sockets: FakeSocket[] = [];
 
+/** Notifications that the page has shown, newest last. */
+export const notifications: FakeNotification[] = [];
+
+/** The locks of this process, before the browser's globals replace its own. */
+const { locks } = globalThis.navigator;
 const window = new Window({ url: `${origin}/`, width: 1280, height: 800 });
 
 /** Transforms modules with JSX in advance, because hooks are synchronous. A style sheet returns its class names. */
@@ -89,6 +94,8 @@ function provideGlobals(): void {
   define(globalThis, 'BroadcastChannel', FakeChannel);
   define(globalThis, 'WebSocket', FakeSocket);
   define(globalThis, 'ResizeObserver', FakeObserver);
+  define(globalThis, 'Notification', FakeNotification);
+  define(window.navigator, 'locks', locks);
   define(globalThis, 'scrollTo', () => undefined);
   define(window.navigator, 'clipboard', {
     writeText: async (text: string) => void copied.push(text),
@@ -156,6 +163,34 @@ export class FakeSocket extends window.EventTarget {
   /** Delivers a message from the service. */
   brings(message: object): void {
     this.dispatchEvent(new window.MessageEvent('message', { data: JSON.stringify(message) }));
+  }
+
+  close(): void {
+    this.isClosed = true;
+  }
+}
+
+/** A notification of the desktop, which the test can click. */
+export class FakeNotification {
+  static permission: NotificationPermission = 'default';
+  /** What the person answers to the browser's question. */
+  static answer: NotificationPermission = 'granted';
+  static asked = 0;
+  readonly title: string;
+  readonly body: string;
+  readonly tag: string;
+  isClosed = false;
+  onclick: (() => void) | null = null;
+
+  constructor(title: string, { body = '', tag = '' }: NotificationOptions = {}) {
+    [this.title, this.body, this.tag] = [title, body, tag];
+    if (FakeNotification.permission === 'granted') notifications.push(this);
+  }
+
+  static async requestPermission(): Promise<NotificationPermission> {
+    FakeNotification.asked += 1;
+    FakeNotification.permission = FakeNotification.answer;
+    return FakeNotification.permission;
   }
 
   close(): void {

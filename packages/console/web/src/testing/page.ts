@@ -3,7 +3,15 @@ import assert from 'node:assert/strict';
 import { test as nodeTest, type TestContext } from 'node:test';
 import type { ComponentType } from 'react';
 import { approvalWith } from './approvals.ts';
-import { copied, departures, hearFromTab, sockets, toldToTabs } from './dom.ts';
+import {
+  copied,
+  departures,
+  FakeNotification,
+  hearFromTab,
+  notifications,
+  sockets,
+  toldToTabs,
+} from './dom.ts';
 import { all, type Role, textIn } from './look.ts';
 import { type Answers, exampleOf, FakeService, type Others } from './service.ts';
 
@@ -164,7 +172,7 @@ async function leave(): Promise<void> {
   queries.clear();
   const left = service;
   service = undefined;
-  for (const list of [departures, toldToTabs, copied, sockets] as unknown[][]) list.length = 0;
+  for (const list of [departures, toldToTabs, copied, sockets, notifications] as unknown[][]) list.length = 0;
   localStorage.clear();
   setServerClock(new Date(Date.now()).toUTCString());
   document.body.replaceChildren();
@@ -311,4 +319,4 @@ export async function press(...keys: readonly string[]): Promise<void> {
 export const address = (): string => location.pathname + location.search + location.hash;
 
 export * from './service.ts';
-export { all, copied, departures, hearFromTab, sockets, toldToTabs };
+export { all, copied, departures, FakeNotification, hearFromTab, notifications, sockets, toldToTabs };
