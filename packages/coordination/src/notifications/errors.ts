@@ -25,8 +25,8 @@ export const errors = {
     'Send the link of the invitation yourself, or have the operator set CP_SMTP_HOST.',
   ),
   too_many_invitation_mails: conflict(
-    '500 invitations of the tenant wait for the mail server.',
-    'Have the operator check the backlog of the sink `baton:mail`, or send the link yourself.',
+    '500 invitations of the tenant were sent in the last day or wait for the mail server, or 5 were sent to this person (`details.principalId`).',
+    'Send the link yourself, or retry on the next day. If they wait, have the operator check the backlog of the sink `baton:mail`.',
   ),
   slack_not_enabled: conflict(
     'This installation sends nothing to Slack.',
