@@ -167,6 +167,7 @@ test('a person is sent at most 5 links in a day, and a tenant sends at most 500'
     [status, body.error.code, body.error.details],
     [409, 'too_many_invitation_mails', { max: 5, principalId: often.id }],
   );
+  await baton.pool.run(sql`delete from invitation_mails`);
   const made = (n: number, age: string) =>
     baton.pool.run(sql`
       insert into notification_deliveries (event_id, recipient_id, channel, tenant_id, kind, unknown_attempts, sent_at, created_at)
