@@ -3,7 +3,8 @@ import { fail } from '../errors.ts';
 import { findAdministrator, takeAdministratorsLock } from './role-bindings.sql.ts';
 
 /**
- * After a change that took `admin` from bindings: requires that somebody active still has it. Of two administrators who
+ * After a change that took `admin` from bindings: requires that somebody active, who has signed in
+ * at least once, still has it: an invitation may expire. Of two administrators who
  * give up their rights at the same time, the second one waits here and is refused. Call it after all row locks.
  * @throws Refusal `last_administrator`
  */
