@@ -15,7 +15,8 @@ export function testFiles(root: string): string[] {
 
 /**
  * Selects the files of a run.
- * @param patterns parts of paths; empty for all. At the usual depth a `.long.test.ts` file runs only if they match no other file
+ * @param patterns parts of paths; empty for all. At the usual depth a `.long.test.ts` file runs only if they match no
+ * other file
  */
 export function pickFiles(files: readonly string[], patterns: readonly string[], depth: Depth): string[] {
   if (patterns.length === 0) return files.filter((file) => depth === 'long' || !isLong(file));

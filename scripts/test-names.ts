@@ -1,5 +1,5 @@
-// node bin/run.mjs scripts/test-names.ts BEFORE AFTER ...: compares tests by name, and lists the missing, added and moved ones.
-// Each argument is a folder that `--records=FOLDER` wrote, or its tests.jsonl.
+// node bin/run.mjs scripts/test-names.ts BEFORE AFTER ...: compares tests by name, and lists the missing, added and
+// moved ones. Each argument is a folder that `--records=FOLDER` wrote, or its tests.jsonl.
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { readTests } from './test-records.ts';

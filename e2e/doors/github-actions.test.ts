@@ -38,7 +38,9 @@ interface Wrong {
 const nowSeconds = () => Math.floor(Date.now() / 1000);
 const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
-/** The claims in GitHub's documentation, "OpenID Connect reference", "Example subject claims" and "OIDC token claims". */
+/**
+ * The claims in GitHub's documentation, "OpenID Connect reference", "Example subject claims" and "OIDC token claims".
+ */
 function claimsOf(aud: string): object {
   const iat = nowSeconds();
   return {

@@ -2,8 +2,8 @@
 const idleMsMax = 10_000;
 
 /**
- * An expensive resource that the test files of one process share. The first user starts it. When the last user returns it,
- * the last file of the process stops it at once; an earlier file stops it after `idleMsMax` without a user.
+ * An expensive resource that the test files of one process share. The first user starts it. When the last user returns
+ * it, the last file of the process stops it at once; an earlier file stops it after `idleMsMax` without a user.
  */
 export class Shared<Thing> {
   readonly #start: () => Promise<Thing>;

@@ -1,4 +1,6 @@
-/** A reference of a page in Markdown to a file or an address: a link, an image, a definition, or an element's attribute. */
+/**
+ * A reference of a page in Markdown to a file or an address: a link, an image, a definition, or an element's attribute.
+ */
 export interface Reference {
   /** The reference as written, including its fragment. */
   readonly target: string;

@@ -65,7 +65,9 @@ function signInUrl(baseUrl: string, { status, code, url, error }: CodeAnswer): s
   throw new PlainError(error?.message ?? `The console returned ${status}.`);
 }
 
-/** Browsers accept passkeys at localhost, not at an IP address. Elsewhere, this program's own address is the right one. */
+/**
+ * Browsers accept passkeys at localhost, not at an IP address. Elsewhere, this program's own address is the right one.
+ */
 function browserUrl(baseUrl: string, told: string | undefined): string {
   const { protocol, hostname, port } = new URL(baseUrl);
   const isLoopback = /^(127(\.\d+){3}|\[::1\])$/.test(hostname);

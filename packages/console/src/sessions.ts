@@ -142,7 +142,10 @@ export class Sessions {
     return true;
   }
 
-  /** @returns the result of the session's last test, once; undefined if there is none, or it is more than five minutes old */
+  /**
+   * @returns the result of the session's last test, once; undefined if there is none, or it is more than five minutes
+   * old
+   */
   takeTested(key: string): TestedSignIn | undefined {
     const session = this.#sessions.get(hashKey(key));
     const tested = session?.tested;

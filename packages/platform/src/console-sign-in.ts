@@ -52,8 +52,8 @@ export function consoleSignIn(
 }
 
 /**
- * The client secrets of the console. The file is read again after a change, so that a new client needs no restart. While
- * it can't be read, the last secrets are used.
+ * The client secrets of the console. The file is read again after a change, so that a new client needs no restart.
+ * While it can't be read, the last secrets are used.
  */
 class SecretsFile {
   readonly #path: string;

@@ -22,7 +22,8 @@ import { failureCode, StartError } from './start-error.ts';
 export interface Router {
   readonly port: number;
   /**
-   * Whether browsers that open `localhost` reach this port: some connect to ::1 first, where another program may listen.
+   * Whether browsers that open `localhost` reach this port: some connect to ::1 first, where another program may
+   * listen.
    */
   readonly isAtLocalhost: boolean;
   /** Starts routing; until then, every response is 503. `/health/ready` stays 503 until `markReady`. */

@@ -96,8 +96,9 @@ export async function startRunningBaton(
 let shared: Promise<RunningBaton> | undefined;
 
 /**
- * Returns the Baton that all test files of this process share. It stops when the process exits; its `stop()` does nothing. A
- * test file must create its own participants and tasks, accept those of other files, and use the default settings.
+ * Returns the Baton that all test files of this process share. It stops when the process exits; its `stop()` does
+ * nothing. A test file must create its own participants and tasks, accept those of other files, and use the default
+ * settings.
  */
 export function sharedBaton(): Promise<RunningBaton> {
   shared ??= startShared();

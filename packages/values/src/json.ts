@@ -38,8 +38,8 @@ export function roundedIntegerIn(document: object): string | undefined {
 }
 
 /**
- * Matches the start of a number to examine: digits that may exceed the precision of a double, or an exponent; other numbers are not
- * examined further. Most UUIDs contain `7e2` or the like, but not after one of these characters.
+ * Matches the start of a number to examine: digits that may exceed the precision of a double, or an exponent; other
+ * numbers are not examined further. Most UUIDs contain `7e2` or the like, but not after one of these characters.
  */
 const mayBeRounded = /(?:^|[\s:,[])-?\d(?:[\d.]{15}|[\d.]*[eE]\+?\d)/;
 

@@ -6,8 +6,8 @@ import { type Dropped, describeDropped, keepRelations } from '../import/relation
 const titleCharactersMax = 500;
 
 /**
- * Plans the import of a backlog. Closed issues become done tasks, deleted ones (`tombstone`) cancelled tasks, all others
- * open tasks. `blocks` becomes `depends_on`, `parent-child` becomes `parent`, any other dependency `related_to`.
+ * Plans the import of a backlog. Closed issues become done tasks, deleted ones (`tombstone`) cancelled tasks, all
+ * others open tasks. `blocks` becomes `depends_on`, `parent-child` becomes `parent`, any other dependency `related_to`.
  * @param reopen treats every issue as open, to process the whole backlog again
  */
 export function planImport(

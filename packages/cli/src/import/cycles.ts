@@ -29,7 +29,9 @@ export function backEdges<E extends Edge>(edges: readonly E[]): E[] {
   return back;
 }
 
-/** The strongly connected components of a graph: two nodes are on a common cycle exactly if they have the same number. */
+/**
+ * The strongly connected components of a graph: two nodes are on a common cycle exactly if they have the same number.
+ */
 export function findComponents(edges: readonly Edge[]): Map<string, number> {
   const leaving = Map.groupBy(edges, ({ from }) => from);
   const [found, lowest] = [new Map<string, number>(), new Map<string, number>()];

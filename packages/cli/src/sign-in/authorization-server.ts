@@ -40,16 +40,23 @@ export class OauthFailure extends Error {
 export async function findAuthorizationServer(url: string): Promise<AuthorizationServer | undefined> {
   const base = `${url.replace(/\/+$/, '')}/iam`;
   const metadata = await request(`${base}/.well-known/oauth-authorization-server`);
-  const { issuer, device_authorization_endpoint: device } = metadata;
+  const { issuer, device_authorization_endpoint: device, authorization_endpoint: page } = metadata;
   if (typeof issuer !== 'string' || typeof device !== 'string') return undefined;
+  if (typeof page !== 'string' || !isPage(page))
+    throw new PlainError(`The sign-in page of ${url} is not an HTTP or HTTPS URL.`);
   // The issuer's own address may be reachable only from other machines, so requests go to the address that was given.
   return {
     issuer,
-    authorizationEndpoint: String(metadata['authorization_endpoint']),
+    authorizationEndpoint: page,
     tokenEndpoint: `${base}/oauth2/token`,
     deviceEndpoint: `${base}/oauth2/device-authorization`,
     revocationEndpoint: `${base}/oauth2/revoke`,
   };
+}
+
+/** The address is opened by the desktop, which would also open a file or start a program. */
+function isPage(address: string): boolean {
+  return URL.canParse(address) && ['http:', 'https:'].includes(new URL(address).protocol);
 }
 
 /** @throws OauthFailure with the code of a refusal */

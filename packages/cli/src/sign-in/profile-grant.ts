@@ -60,23 +60,31 @@ async function refresh(name: string, config: CliConfig): Promise<ProfileGrant> {
   // Another command may have refreshed it while this one waited.
   const fresh = usable(name, config);
   if (fresh !== undefined) return fresh;
-  const { current, profiles } = readProfiles(config);
-  const profile = profiles[name];
-  if (profile?.grant === undefined) throw signedOut(name);
-  const { tokenEndpoint, refreshToken } = profile.grant;
+  const { tokenEndpoint, refreshToken } = readProfiles(config).profiles[name]?.grant ?? signedOut(name);
   try {
     const form = { grant_type: 'refresh_token', refresh_token: refreshToken };
     const grant = grantOf(tokenEndpoint, await requestTokens(tokenEndpoint, form));
-    writeProfiles(config, { current, profiles: { ...profiles, [name]: { ...profile, grant } } });
+    store(name, refreshToken, grant, config);
     return grant;
   } catch (error) {
-    if (error instanceof OauthFailure && error.code === 'invalid_grant') throw signedOut(name);
+    if (error instanceof OauthFailure && error.code === 'invalid_grant') signedOut(name);
     throw error;
   }
 }
 
-function signedOut(name: string): PlainError {
-  return new PlainError(`The sign-in of the profile ${name} has ended. Run ${invocation()} login again.`, {
+/**
+ * Reads the profiles again, because commands sign in and out meanwhile: a profile that was removed or replaced doesn't
+ * return.
+ */
+function store(name: string, refreshToken: string, grant: ProfileGrant, config: CliConfig): void {
+  const { current, profiles } = readProfiles(config);
+  const profile = profiles[name];
+  if (profile?.grant?.refreshToken !== refreshToken) return;
+  writeProfiles(config, { current, profiles: { ...profiles, [name]: { ...profile, grant } } });
+}
+
+function signedOut(name: string): never {
+  throw new PlainError(`The sign-in of the profile ${name} has ended. Run ${invocation()} login again.`, {
     exitCode: exitCodes.notSignedIn,
   });
 }

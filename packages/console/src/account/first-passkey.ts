@@ -9,8 +9,8 @@ import { sendJson } from '../responses.ts';
 const ageMsMax = 300_000;
 
 /**
- * Whether a first passkey is offered. A token alone is no sign-in: a thief of it could add a passkey and keep the access.
- * The address that this process prints is only seen by its operator, who holds the admin secret, too.
+ * Whether a first passkey is offered. A token alone is no sign-in: a thief of it could add a passkey and keep the
+ * access. The address that this process prints is only seen by its operator, who holds the admin secret, too.
  */
 export async function mayAddFirstPasskey(context: ConsoleContext, req: IncomingMessage): Promise<boolean> {
   const { firstPasskeys, browsers } = context;

@@ -86,7 +86,7 @@ export const errors = {
   ),
   last_administrator: conflict(
     'Nobody else could administer the tenant after this change.',
-    'Make another active person administrator first, then repeat the request.',
+    'Make another active person administrator first, have them sign in once, then repeat the request.',
   ),
   principal_not_bound: conflict(
     'The principal has no identity, so there is no access to change.',

@@ -29,5 +29,8 @@ export type RunRow = RowOf<
 /** A run with the workspace of its task, for its events. */
 export type EndedRunRow = RunRow & Pick<RowOf<Tables['tasks']>, 'workspace_id'>;
 
-/** The rows that remain to be ended after the end of a session or principal. See docs/reference/sessions.md#consequences-of-an-end. */
+/**
+ * The rows that remain to be ended after the end of a session or principal. See
+ * docs/reference/sessions.md#consequences-of-an-end.
+ */
 export type EndingRow = RowOf<Tables['endings']>;

@@ -25,8 +25,8 @@ export const errors = {
     'Send the link of the invitation yourself, or have the operator set CP_SMTP_HOST.',
   ),
   too_many_invitation_mails: conflict(
-    'The tenant has 500 invitations that wait for the mail server.',
-    'Have the operator check the backlog of the sink `baton:mail`, or send the link yourself.',
+    'In the last day, 500 invitation e-mails of the tenant were sent or are still pending, or 5 were sent to this person (`details.principalId`).',
+    'Send the link yourself, or retry a day later. If they remain pending, have the operator check the backlog of the sink `baton:mail`.',
   ),
   slack_not_enabled: conflict(
     'This installation sends nothing to Slack.',

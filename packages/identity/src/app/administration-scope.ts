@@ -22,8 +22,8 @@ export function isOpenToAdministrators({ auth, path, root, id }: Operation): boo
 }
 
 /**
- * Whether a path, as it was sent, is that of a tenant. Anything but the exact text is refused: an escaped or differently
- * spelled id could mean another tenant to the router.
+ * Whether a path, as it was sent, is that of a tenant. Anything but the exact text is refused: an escaped or
+ * differently spelled id could mean another tenant to the router.
  */
 export function isPathOf(path: string, basePath: string, tenantId: string): boolean {
   const start = `${basePath}/tenants/${tenantId}`;

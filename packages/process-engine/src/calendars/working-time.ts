@@ -75,7 +75,9 @@ export function addWorkingTime(calendar: WorkingCalendar, atMs: number, workMs: 
   return finished(addWorkingTimeInSteps(calendar, atMs, workMs));
 }
 
-/** Like `addWorkingTime`, in steps of at most a millisecond: 50 years take 25 ms before the clock changes are cached. */
+/**
+ * Like `addWorkingTime`, in steps of at most a millisecond: 50 years take 25 ms before the clock changes are cached.
+ */
 export function* addWorkingTimeInSteps(calendar: WorkingCalendar, atMs: number, workMs: number): Steps {
   requireNotNegative(workMs);
   requireHours(calendar);

@@ -60,7 +60,10 @@ export function suitsAgents(
   return !permissions.includes(administrator) && permissions.some((name) => !peopleOnly.has(name));
 }
 
-/** The key for a name: `Codex of Maria` is `codex-of-maria`. @throws ConnectRefusal for a name without letters and digits */
+/**
+ * The key for a name: `Codex of Maria` is `codex-of-maria`. @throws ConnectRefusal for a name without letters and
+ * digits
+ */
 export function agentKeyOf(name: string): string {
   const key = name
     .normalize('NFKD')

@@ -1,36 +1,30 @@
 import { useQueryClient } from '@tanstack/react-query';
-import { useState } from 'react';
 import { type ListedInvitation, listInvitations, renewInvitation, revokeInvitation } from '@baton/sdk/people';
 import type { Administration } from '../administration/admin-secret.ts';
-import styles from '../administration/administration.module.css';
 import { Act, Line, List } from '../administration/Section.tsx';
 import { baton } from '../client.ts';
 import { Moment } from '../parts/Moment.tsx';
-import { InvitationLink, type MailedInvitation } from './InvitationLink.tsx';
+import type { MailedInvitation } from './InvitationLink.tsx';
 import { withMail } from './InviteDialog.tsx';
 
 interface InvitationsProps {
   readonly administration: Administration;
+  /** Shows the link of an invitation, once. */
+  onLink(invited: MailedInvitation): void;
   /** Whether this person may make and revoke links. */
   readonly mayWrite: boolean;
 }
 
 /** Open invitations and recovery links. */
-export function Invitations({ administration, mayWrite }: InvitationsProps) {
+export function Invitations({ administration, mayWrite, onLink }: InvitationsProps) {
   const queries = useQueryClient();
-  const [renewed, setRenewed] = useState<MailedInvitation>();
   async function renew(invitation: ListedInvitation) {
-    setRenewed(await withMail(await renewInvitation(baton, administration, invitation)));
+    onLink(await withMail(await renewInvitation(baton, administration, invitation)));
     void queries.invalidateQueries({ queryKey: ['administration'] });
   }
   return (
     <section className="stack" aria-labelledby="invitations">
       <h2 id="invitations">Open invitations</h2>
-      {renewed !== undefined && (
-        <div className={`card ${styles.secret}`}>
-          <InvitationLink invited={renewed} onDone={() => setRenewed(undefined)} />
-        </div>
-      )}
       <List
         name={['invitations']}
         empty="No open invitations."

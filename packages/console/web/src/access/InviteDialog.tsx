@@ -22,8 +22,12 @@ export function InviteDialog({ onClose }: { onClose: () => void }) {
   const administration = useAdministration();
   const [invited, setInvited] = useState<MailedInvitation>();
   return (
-    // A click outside the dialog must not discard a link that is shown only once.
-    <Dialog.Root open disablePointerDismissal onOpenChange={(isOpen) => !isOpen && onClose()}>
+    // Neither a click outside the dialog nor a key press discards a link that is shown only once.
+    <Dialog.Root
+      open
+      disablePointerDismissal
+      onOpenChange={(isOpen) => !isOpen && invited === undefined && onClose()}
+    >
       <Dialog.Portal>
         <Dialog.Backdrop className={dialog.overlay} />
         <Dialog.Popup className={dialog.dialog}>

@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
+import { useState } from 'react';
 import { AdministrationGate } from '../administration/AdministrationGate.tsx';
 import { useAdministration } from '../administration/admin-secret.ts';
 import styles from '../administration/administration.module.css';
@@ -7,6 +8,7 @@ import { Allowed } from '../parts/Allowed.tsx';
 import { useLineKeys } from '../parts/line-keys.ts';
 import { meQuery } from '../queries.ts';
 import { accessRolesQuery } from './access-queries.ts';
+import { InvitationLink, type MailedInvitation } from './InvitationLink.tsx';
 import { Invitations } from './Invitations.tsx';
 import { InviteDialog } from './InviteDialog.tsx';
 import { NewAgent } from './NewAgent.tsx';
@@ -32,6 +34,8 @@ function Content() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const administration = useAdministration();
+  // Outside of what locking the administration removes: a link is shown until the person closes it.
+  const [renewed, setRenewed] = useState<MailedInvitation>();
   const mayWrite = useQuery(meQuery).data?.permissions.includes('principals.write') ?? false;
   const setInvite = (isOpen: boolean) =>
     void navigate({ search: (now) => peopleSearch({ ...now, invite: isOpen }) });
@@ -51,6 +55,11 @@ function Content() {
         <Link to="/people/roles">Access roles</Link>
         <Link to="/agents">Agents and sessions</Link>
       </div>
+      {renewed !== undefined && (
+        <div className={`card ${styles.secret}`}>
+          <InvitationLink invited={renewed} onDone={() => setRenewed(undefined)} />
+        </div>
+      )}
       {administration === undefined ? (
         <details className={`card ${styles.create}`}>
           <summary>Also show open invitations, and who has no access here yet</summary>
@@ -60,7 +69,7 @@ function Content() {
         </details>
       ) : (
         <>
-          <Invitations administration={administration} mayWrite={mayWrite} />
+          <Invitations administration={administration} mayWrite={mayWrite} onLink={setRenewed} />
           {mayWrite && <NewAgent administration={administration} />}
         </>
       )}

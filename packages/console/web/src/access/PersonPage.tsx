@@ -6,6 +6,7 @@ import { AdministrationGate } from '../administration/AdministrationGate.tsx';
 import { type Administration, useAdministration } from '../administration/admin-secret.ts';
 import styles from '../administration/administration.module.css';
 import { PersonDoors } from '../administration/PersonDoors.tsx';
+import { type SectionProps, useSecretsOnce } from '../administration/Section.tsx';
 import { baton } from '../client.ts';
 import { Allowed } from '../parts/Allowed.tsx';
 import { Moment } from '../parts/Moment.tsx';
@@ -36,6 +37,7 @@ export function PersonPage() {
 function Content() {
   const { id } = route.useParams();
   const administration = useAdministration();
+  const secrets = useSecretsOnce();
   const query = useQuery({
     queryKey: ['administration', 'people', administration !== undefined, 'one', id],
     queryFn: ({ signal }) => readJoinedPerson({ baton, administration }, id, { signal }),
@@ -45,6 +47,7 @@ function Content() {
     return (
       <>
         <h1>Person or agent</h1>
+        {secrets.shown}
         <ErrorNote error={query.error} onRetry={() => void query.refetch()} />
         {administration === undefined && <Unlock />}
       </>
@@ -53,10 +56,16 @@ function Content() {
     return (
       <>
         <h1>Person or agent</h1>
+        {secrets.shown}
         <Loading lines={5} />
       </>
     );
-  return <Person person={query.data} administration={administration} />;
+  return (
+    <>
+      {secrets.shown}
+      <Person person={query.data} administration={administration} onSecret={secrets.show} />
+    </>
+  );
 }
 
 function Unlock() {
@@ -70,12 +79,12 @@ function Unlock() {
   );
 }
 
-interface PersonProps {
+interface PersonProps extends Pick<SectionProps, 'onSecret'> {
   readonly person: JoinedPerson;
   readonly administration: Administration | undefined;
 }
 
-function Person({ person, administration }: PersonProps) {
+function Person({ person, administration, onSecret }: PersonProps) {
   const me = useQuery(meQuery).data;
   const mayWrite = me?.permissions.includes('principals.write') ?? false;
   const { displayName, kind, email, agent, principalId, iamPrincipalId, lastUsedAt, createdAt } = person;
@@ -124,7 +133,12 @@ function Person({ person, administration }: PersonProps) {
         </>
       )}
       {administration !== undefined && kind === 'human' && iamPrincipalId !== null && (
-        <Doors admin={administration} principalId={iamPrincipalId} displayName={displayName} />
+        <Doors
+          admin={administration}
+          principalId={iamPrincipalId}
+          displayName={displayName}
+          onSecret={onSecret}
+        />
       )}
       {mayWrite && principalId !== me?.principal.id && (
         <EnableOrDisable person={person} administration={administration} />

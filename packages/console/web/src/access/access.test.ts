@@ -17,6 +17,7 @@ import {
   notSeen,
   open,
   pageOf,
+  press,
   Refusal,
   see,
   settled,
@@ -265,6 +266,9 @@ describe('an invitation', () => {
     );
     await click('button', 'Copy');
     assert.deepEqual(copied, [link]);
+    lockAdministration();
+    await press('Escape');
+    await see(link);
     await click('button', 'Done');
     await unseen('iam_inv_');
     assert.equal(address(), '/people');
@@ -349,7 +353,13 @@ describe('an invitation', () => {
     await click('button', 'Complete');
     await see('/invite#iam_inv_');
     assert.equal(service.askedFor('principals.createIamBinding').length, 1);
+    // A lock takes away the list, but not a link that is shown once.
+    lockAdministration();
+    await unseen('Open invitations');
+    await see('/invite#iam_inv_');
     await click('button', 'Done');
+    await unseen('/invite#iam_inv_');
+    await unlock();
     await click('button', 'Revoke …');
     await fill('textbox', 'Reason (optional)', 'mistake');
     await submit('textbox', 'Reason (optional)');

@@ -7,6 +7,7 @@ import { AdministrationGate } from './AdministrationGate.tsx';
 import { type Administration, lockAdministration, useAdministration } from './admin-secret.ts';
 import styles from './administration.module.css';
 import { type SectionName, sectionNames } from './administration-search.ts';
+import { type SectionProps, useSecretsOnce } from './Section.tsx';
 import { Audit } from './sections/Audit.tsx';
 import { Groups } from './sections/Groups.tsx';
 import { Keys } from './sections/Keys.tsx';
@@ -20,7 +21,7 @@ const route = getRouteApi('/shell/administration');
 
 /** Sections of the identity service, which require an administrator's fresh sign-in or the admin secret. */
 const sections: Readonly<
-  Record<Exclude<SectionName, 'roles' | 'keys'>, (props: { admin: Administration }) => ReactElement>
+  Record<Exclude<SectionName, 'roles' | 'keys'>, (props: SectionProps) => ReactElement>
 > = {
   tokens: Tokens,
   'service-accounts': ServiceAccounts,
@@ -36,6 +37,7 @@ export function AdministrationPage() {
   const { section = 'tokens' } = route.useSearch();
   const me = useQuery(meQuery);
   const admin = useAdministration();
+  const secrets = useSecretsOnce();
   return (
     <div className="page">
       <header className="row">
@@ -62,18 +64,24 @@ export function AdministrationPage() {
           ))}
         </ul>
       </nav>
+      {secrets.shown}
       {section === 'roles' ? (
         me.data && <Roles permissions={me.data.permissions} />
       ) : section === 'keys' ? (
         <Keys />
       ) : (
-        <Guarded admin={admin} section={section} />
+        <Guarded admin={admin} section={section} onSecret={secrets.show} />
       )}
     </div>
   );
 }
 
-function Guarded({ admin, section }: { admin: Administration | undefined; section: keyof typeof sections }) {
+interface GuardedProps extends Pick<SectionProps, 'onSecret'> {
+  readonly admin: Administration | undefined;
+  readonly section: keyof typeof sections;
+}
+
+function Guarded({ admin, section, onSecret }: GuardedProps) {
   if (admin === undefined)
     return (
       <div className="card">
@@ -81,5 +89,5 @@ function Guarded({ admin, section }: { admin: Administration | undefined; sectio
       </div>
     );
   const Section = sections[section];
-  return <Section admin={admin} />;
+  return <Section admin={admin} onSecret={onSecret} />;
 }

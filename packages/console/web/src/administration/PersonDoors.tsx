@@ -1,12 +1,11 @@
 import { useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
 import { ErrorNote, Loading } from '../parts/Notes.tsx';
 import table from '../parts/table.module.css';
 import { PasskeyFacts } from '../passkeys/PasskeyFacts.tsx';
 import { SessionFacts } from '../passkeys/SessionFacts.tsx';
 import { invitationUrl } from '../passkeys/webauthn.ts';
 import type { Administration } from './admin-secret.ts';
-import { Act, Line, SecretOnce } from './Section.tsx';
+import { Act, Line, type SectionProps } from './Section.tsx';
 
 interface PersonProps {
   readonly admin: Administration;
@@ -15,23 +14,20 @@ interface PersonProps {
 }
 
 /** How a person signs in: their passkeys and browsers, and a recovery link. Shown on the person's page. */
-export function PersonDoors({ admin, principalId, displayName }: PersonProps) {
+export function PersonDoors({
+  admin,
+  principalId,
+  displayName,
+  onSecret,
+}: PersonProps & Pick<SectionProps, 'onSecret'>) {
   const { identity, tenantId } = admin;
-  const [link, setLink] = useState<string | null>();
   const recover = async (replaceCredentials: boolean) => {
     const body = { replaceCredentials };
     const { token } = await identity.principals.createRecoveryLink(tenantId, principalId, body);
-    setLink(invitationUrl(token));
+    onSecret({ name: `the recovery link for ${displayName}`, value: invitationUrl(token) });
   };
   return (
     <section className="stack" aria-label={`Sign-in of ${displayName}`}>
-      {link !== undefined && (
-        <SecretOnce
-          name={`the recovery link for ${displayName}`}
-          value={link}
-          onDone={() => setLink(undefined)}
-        />
-      )}
       <Passkeys admin={admin} principalId={principalId} displayName={displayName} />
       <Browsers admin={admin} principalId={principalId} displayName={displayName} />
       <div className="row">

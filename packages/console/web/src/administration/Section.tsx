@@ -4,10 +4,18 @@ import { useIdempotencyKeys } from '../parts/idempotency.ts';
 import { ErrorNote, Loading } from '../parts/Notes.tsx';
 import { ShowMore } from '../parts/ShowMore.tsx';
 import table from '../parts/table.module.css';
+import type { Administration } from './admin-secret.ts';
 import styles from './administration.module.css';
 import { isChanged } from './Choices.tsx';
 
+export interface SectionProps {
+  readonly admin: Administration;
+  /** Shows a secret of a response, once. */
+  onSecret(secret: SecretToShow): void;
+}
+
 export const pageSize = 100;
+const secretsMax = 20;
 
 interface ListProps<Item> {
   /** Query key below `administration`. */
@@ -189,17 +197,33 @@ export function Act({ label, confirm, note, act }: ActProps) {
   );
 }
 
-/** A secret that is shown once. Only this page holds it. */
-export function SecretOnce({
-  name,
-  value,
-  onDone,
-}: {
-  name: string;
+export interface SecretToShow {
+  readonly name: string;
   /** Null if the response that held the secret was lost. */
-  value: string | null;
-  onDone: () => void;
-}) {
+  readonly value: string | null;
+}
+
+/**
+ * The secrets of a page that are shown once. A page has them outside of what locking the administration removes, so
+ * each remains until the person closes it.
+ */
+export function useSecretsOnce() {
+  const [secrets, setSecrets] = useState<readonly (SecretToShow & { readonly id: number })[]>([]);
+  return {
+    show: (secret: SecretToShow) =>
+      setSecrets((others) => [{ ...secret, id: (others[0]?.id ?? 0) + 1 }, ...others].slice(0, secretsMax)),
+    shown: secrets.map(({ id, ...secret }) => (
+      <SecretOnce
+        key={id}
+        {...secret}
+        onDone={() => setSecrets((all) => all.filter((other) => other.id !== id))}
+      />
+    )),
+  };
+}
+
+/** A secret that is shown once. Only this page holds it. */
+function SecretOnce({ name, value, onDone }: SecretToShow & { onDone: () => void }) {
   const [isCopied, setCopied] = useState(false);
   return (
     <div className={`card stack ${styles.secret}`} role="status">

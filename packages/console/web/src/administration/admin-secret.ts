@@ -57,8 +57,8 @@ let opening: Promise<void> | undefined;
 
 /**
  * Unlocks the administration for an administrator who has signed in within the last five minutes. The token is renewed
- * while that sign-in is recent; then the administration is locked again, unless the person confirms it. Several gates of
- * a page share one pending request.
+ * while that sign-in is recent; then the administration is locked again, unless the person confirms it. Several gates
+ * of a page share one pending request.
  * @param renew runs the first request for a token; by default it lets the person sign in again if that is necessary
  * @throws BatonError `fresh_sign_in_required` and the other refusals of the request
  */

@@ -222,9 +222,16 @@ describe("an administrator's own sign-in", () => {
   });
 
   /** Opens a section, and lets the sign-in become too old. */
-  async function openUntilTooOld(t: TestContext) {
-    const service = await openOwn(accounts);
+  async function openUntilTooOld(t: TestContext, meanwhile: () => Promise<void> = async () => {}) {
+    const service = await openOwn({
+      ...accounts,
+      'identity.serviceAccounts.create': exampleOf('identity.serviceAccounts.create', {
+        clientId: 'sa_1',
+        clientSecret: 'sas_secret',
+      }),
+    });
     await find('button', 'Lock administration');
+    await meanwhile();
     const laterMs = Date.now() + 291_000;
     t.mock.method(Date, 'now', () => laterMs);
     t.mock.method(performance, 'now', () => laterMs);
@@ -243,6 +250,21 @@ describe("an administrator's own sign-in", () => {
     service.answer({ 'identityAdministrationTokens.create': granted({ expiresAt: fromNow(290) }) });
     await click('button', "Confirm that it's you");
     await see('No groups.');
+  });
+
+  test('that becomes too old leaves a secret that is shown once until the person closes it', async (t) => {
+    await openUntilTooOld(t, async () => {
+      await unfold('New service account');
+      await fill('textbox', 'Name', 'deployment');
+      await submit('textbox', 'Name');
+      await see('sas_secret');
+    });
+    await click('link', 'Groups');
+    await see('Managing people, agents and credentials requires a sign-in of the last five minutes');
+    await see('Copy the secret of sa_1 now');
+    await see('sas_secret');
+    await click('button', 'Done');
+    await unseen('sas_secret');
   });
 
   test('that has become too old requires a passkey for a change', async (t) => {

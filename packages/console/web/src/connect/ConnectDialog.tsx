@@ -45,6 +45,9 @@ interface StepProps {
 function Step({ issued, onIssued, onClose }: StepProps) {
   const administration = useAdministration();
   const me = useQuery(meQuery);
+  // First: a token that is shown once remains, whatever the person may still do.
+  if (issued !== undefined)
+    return <Connection issued={issued} administration={administration} onClose={onClose} />;
   if (me.data === undefined) return null;
   if (!mayConnect(me.data.permissions))
     return (
@@ -56,8 +59,6 @@ function Step({ issued, onIssued, onClose }: StepProps) {
         <Dialog.Close>Close</Dialog.Close>
       </>
     );
-  if (issued !== undefined)
-    return <Connection issued={issued} administration={administration} onClose={onClose} />;
   if (administration === undefined)
     return (
       <>

@@ -11,7 +11,9 @@ import { showWaiting, type Waiting } from './show.ts';
 /** For a person who may not follow the journal. A hidden page doesn't poll otherwise. */
 const pollMs = 60_000;
 
-/** Notifies the person in this browser, if they chose so, of what waits for them while no tab of the console is visible. */
+/**
+ * Notifies the person in this browser, if they chose so, of what waits for them while no tab of the console is visible.
+ */
 export function useNotifications(me: HarnessContext | undefined): void {
   const personId = me?.principal.id;
   const isOn = useChoice(personId) === 'on';

@@ -21,6 +21,7 @@ export const apiKeysApi = [
     errors: [
       'invalid_permissions',
       'permission_escalation',
+      'visibility_escalation',
       'not_found',
       'permissions_not_allowed_for_kind',
       'principal_not_active',

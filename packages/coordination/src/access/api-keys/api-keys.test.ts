@@ -4,6 +4,7 @@ import { after, before, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
 import { type Answer, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { makeNarrowPerson } from '../../testing/organisation/workspaces.ts';
 
 let baton: TestCoordination;
 before(async () => {
@@ -101,6 +102,16 @@ test('a token without the admin scope cannot grant admin, whatever permissions i
     permissions: ['admin'],
   });
   refused(answer, 403, 'permission_escalation', { missing: ['admin'] });
+});
+
+test('a person who sees only their workspaces issues no key to a principal that sees the tenant', async () => {
+  const { person } = await makeNarrowPerson(baton);
+  const key = { permissions: ['tasks.read'] };
+  for (const kind of ['agent', 'service', 'human']) {
+    const answer = await person.post(`/principals/${await principal(kind)}/api-keys`, key);
+    refused(answer, 403, 'visibility_escalation');
+  }
+  assert.equal((await person.post(`/principals/${person.principalId}/api-keys`, key)).status, 201);
 });
 
 test('a revoked key stays revoked: a repeat changes and writes nothing', async () => {

@@ -1,5 +1,6 @@
 import { newId } from '@baton/values/ids';
 import { emit } from '../../ledger/journal/journal.ts';
+import { viewerOf } from '../../service/sight/sight.ts';
 import { newKey } from '../authn/key-material.ts';
 import { lockPrincipal } from '../authn/principal-lock.ts';
 import type { Context } from '../context.ts';
@@ -11,8 +12,8 @@ import { findApiKey, findLiveApiKeys, insertApiKey, updateApiKeyToRevoked } from
 
 /**
  * Creates an API key for a principal. See docs/reference/access.md#api-keys.
- * @throws Refusal `invalid_permissions`, `permission_escalation`, `not_found`, `permissions_not_allowed_for_kind`,
- * 422 `principal_not_active`
+ * @throws Refusal `invalid_permissions`, `permission_escalation`, `visibility_escalation`, `not_found`,
+ * `permissions_not_allowed_for_kind`, 422 `principal_not_active`
  */
 export async function createApiKey(
   context: Context,
@@ -21,6 +22,9 @@ export async function createApiKey(
 ): Promise<IssuedApiKey> {
   const permissions = parsePermissions(request.permissions);
   refuseEscalation(context.caller.permissions, permissions);
+  const viewer = await viewerOf(context);
+  // The key of another principal may see what the caller doesn't.
+  if (viewer !== null && viewer !== principalId) fail('visibility_escalation');
   const principal = await lockPrincipal(context, principalId);
   refuseForKind(principal.kind, permissions);
   if (principal.status !== 'active') fail('principal_not_active', { principalId }, { status: 422 });

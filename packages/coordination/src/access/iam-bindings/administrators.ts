@@ -3,8 +3,9 @@ import { fail } from '../errors.ts';
 import { findAdministrator, takeAdministratorsLock } from './role-bindings.sql.ts';
 
 /**
- * After a change that removed `admin` from bindings: requires that somebody active still has it. If two administrators
- * give up their rights at the same time, the second one waits here and is refused. Call it after all row locks.
+ * After a change that removed `admin` from bindings: requires that somebody active, who has signed in at least once,
+ * still has it, because an invitation may expire. If two administrators give up their rights at the same time, the
+ * second one waits here and is refused. Call it after all row locks.
  * @throws Refusal `last_administrator`
  */
 export async function requireAdministrator({ db, tenantId }: Context): Promise<void> {

@@ -11,7 +11,7 @@ export function findAdministrator(tenantId: string) {
   return sql<{ id: string }>`
     select p.id from iam_bindings b join principals p on p.id = b.principal_id
     where b.tenant_id = ${tenantId} and b.status = 'active' and b.permissions && '{approvals.decide,admin}'
-      and 'admin' = any (b.permissions) and p.status = 'active'
+      and 'admin' = any (b.permissions) and p.status = 'active' and b.last_used_at is not null
     limit 1`;
 }
 

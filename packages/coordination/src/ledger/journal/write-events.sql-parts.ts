@@ -18,8 +18,8 @@ export interface EventOrigin {
 }
 
 /**
- * Expressions of a statement's `with` that write the events of its expression `new_events` (n, id, type, schema_version,
- * entity_type, entity_id, workspace_id, session_id, payload) in the order of `n`.
+ * Expressions of a statement's `with` that write the events of its expression `new_events` (n, id, type,
+ * schema_version, entity_type, entity_id, workspace_id, session_id, payload) in the order of `n`.
  */
 export function writeEvents({ tenantId, writesOutbox, ...origin }: EventOrigin) {
   return part`drafts as (

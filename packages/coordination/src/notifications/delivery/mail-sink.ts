@@ -28,8 +28,8 @@ const channel = 'mail';
 const ownTypes = ['notification.digest\\_due', 'notification.invitation\\_mail\\_requested'];
 
 /**
- * Sends e-mails: each event is expanded to its recipients here, in the worker. Those who chose a digest get an item of it
- * instead. See docs/reference/notifications.md#delivery.
+ * Sends e-mails: each event is expanded to its recipients here, in the worker. Those who chose a digest get an item of
+ * it instead. See docs/reference/notifications.md#delivery.
  */
 export function openMailSink(tools: ChannelTools, smtp: SmtpSettings, links: UnsubscribeLinks): Sink {
   const client = new SmtpClient(smtp);

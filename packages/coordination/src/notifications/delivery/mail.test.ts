@@ -51,6 +51,13 @@ const isDelivered = () =>
     return row?.n === 0;
   }, 'the outbox');
 
+const itemsOf = async ({ principalId }: Addressee) =>
+  (
+    await baton.pool.rows(
+      sql<object>`select id from notification_digest_items where principal_id = ${principalId}`,
+    )
+  ).length;
+
 async function makeRole() {
   return done(baton.admin.post('/roles', { slug: `r${newId()}`, name: 'Release manager' }), 201);
 }
@@ -152,6 +159,35 @@ test('a person who may not see the task is not notified of it', async () => {
   await isDelivered();
   assert.equal(mailsTo(one).length, 1);
   assert.match(mail.headers.get('subject') ?? '', /seen/);
+});
+
+test('a person who lost their access, or never had that to tasks, is not sent the title of a task', async () => {
+  const preferences = { kinds: { 'task.assigned': { mail: 'immediate' } } };
+  const [without, blind, one] = [
+    await person({ preferences }),
+    await person({ preferences, permissions: ['approvals.read'] }),
+    await person({ preferences }),
+  ];
+  const waiting = await person();
+  await makeTask(baton, { assigneeId: waiting.principalId });
+  await until(async () => (await itemsOf(waiting)) === 1, 'the item of the digest');
+  await worker.close();
+  for (const { principalId } of [without, blind, one])
+    await makeTask(baton, { title: 'secret', assigneeId: principalId });
+  for (const { principalId } of [without, waiting]) {
+    const { items } = await done(baton.admin.get(`/principals/${principalId}/iam-bindings`));
+    await done(baton.admin.post(`/iam-bindings/${items[0].id}:revoke`));
+  }
+  await baton.pool.run(sql`
+    update notification_digests set due_at = now() where principal_id = ${waiting.principalId}`);
+  worker = await startSender({ ...baton.env, ...smtpSettings(smtp) });
+  await mailTo(one);
+  await until(async () => (await itemsOf(waiting)) === 0, 'the end of the digest');
+  await isDelivered();
+  assert.deepEqual(
+    [without, blind, waiting, one].map((each) => mailsTo(each).length),
+    [0, 0, 0, 1],
+  );
 });
 
 test('a decision that was made before the worker came to it is not sent', async () => {

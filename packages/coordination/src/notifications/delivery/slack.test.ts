@@ -46,7 +46,7 @@ interface Subscriber extends Actor {
   readonly url: string;
 }
 async function person(preferences: object = {}): Promise<Subscriber> {
-  const actor = await baton.actor({ kind: 'human', permissions: ['approvals.decide'] });
+  const actor = await baton.actor({ kind: 'human', permissions: ['approvals.decide', 'tasks.read'] });
   const url = webhookAddress(slack.url);
   await done(actor.put('/notifications/slack-webhook', { url }));
   await done(actor.put('/notifications/preferences', preferences));
@@ -68,16 +68,36 @@ const isDelivered = () =>
 test('a decision is posted to the own webhook, with a link, and texts can neither mention nor link', async () => {
   const one = await person();
   const task = await makeTask(baton, { title: 'Ship <!channel> & <https://evil.example|this>' });
+  const link = `<${publicUrl}/approvals/`;
   const approval = await ask(one, '<@U123> ok?\nsecond line', { task: task.id });
   await until(() => postsTo(one).length === 1);
   const [message] = postsTo(one);
   assert.deepEqual([message.unfurl_links, message.unfurl_media], [false, false]);
-  assert.ok(message.text.includes(`<${publicUrl}/approvals/${approval.id}|Open the decision>`));
-  assert.ok(message.text.includes('Ship &lt;!channel&gt; &amp; &lt;https://evil.example|this&gt;'));
-  assert.ok(message.text.includes('> &lt;@U123&gt; ok?\n> second line'));
-  assert.equal(message.text.match(/<(?!https:\/\/baton\.example\/)/), null);
+  const texts = message.blocks.map(({ text }: { text: { text: string } }) => text.text);
+  assert.equal(texts.at(-1), `${link}${approval.id}|Open the decision>`);
+  assert.ok(texts[0].includes('Ship &lt;!channel&gt; &amp; &lt;https://evil.example|this&gt;'));
+  assert.equal(texts[1], '> &lt;@U123&gt; ok?\n> second line');
+  // Slack makes links of bare addresses, and mentions of names, unless a text is verbatim.
+  for (const { type, text } of message.blocks)
+    assert.deepEqual([type, text.type, text.verbatim], ['section', 'mrkdwn', true]);
+  // The text is for systems without blocks.
+  assert.ok(message.text.endsWith(`${link}${approval.id}|Open the decision>`));
+  const outside = message.text.slice(0, message.text.indexOf(link));
+  assert.equal(outside.match(/<|:\/\/|[@#]\w|www\./i), null);
+  for (const text of [outside, ...texts.slice(0, -1)]) assert.equal(text.match(/</), null);
   await isDelivered();
   assert.equal(postsTo(one).length, 1);
+});
+
+test('the longest question fits the sections of Slack', async () => {
+  const one = await person();
+  await ask(one, `@channel www.evil.example #general https://evil.example ${'&'.repeat(3000)}`);
+  await until(() => postsTo(one).length === 1);
+  const [message] = postsTo(one);
+  assert.equal(message.blocks.length, 5);
+  for (const { text } of message.blocks) assert.ok(text.text.length <= 3000, String(text.text.length));
+  assert.equal(message.text.match(/[@#]\w|www\.|:\/\/evil/), null);
+  await isDelivered();
 });
 
 test('kinds are turned off one by one, and somebody without a webhook gets nothing', async () => {

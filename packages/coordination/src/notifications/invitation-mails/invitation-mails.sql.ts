@@ -20,6 +20,26 @@ export function countOtherInvitationMails(tenantId: string, principalId: string)
     where tenant_id = ${tenantId} and principal_id <> ${principalId}`;
 }
 
+/**
+ * The e-mails with links that were sent in the last day: to this person, and in the tenant, each counted up to its
+ * maximum.
+ */
+export function countSentInvitationMails(
+  { tenantId, principalId }: { tenantId: string; principalId: string },
+  { personMax, tenantMax }: { personMax: number; tenantMax: number },
+) {
+  return sql<{ person: number; tenant: number }>`
+    select
+      (select count(*)::int from (
+        select from notification_deliveries
+        where recipient_id = ${principalId} and channel = 'mail' and tenant_id = ${tenantId} and kind = 'invitation'
+          and sent_at > now() - interval '1 day' limit ${personMax}) own) as person,
+      (select count(*)::int from (
+        select from notification_deliveries
+        where tenant_id = ${tenantId} and kind = 'invitation' and sent_at is not null
+          and created_at > now() - interval '1 day' limit ${tenantMax}) sent) as tenant`;
+}
+
 /** Replaces the pending link of the same person. */
 export function upsertInvitationMail(mail: NewInvitationMail, lifetimeSeconds: number) {
   return sql<{ id: string; expires_at: string }>`

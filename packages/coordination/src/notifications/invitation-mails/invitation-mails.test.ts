@@ -151,6 +151,40 @@ test('without a mail server nothing is stored', async () => {
   assert.deepEqual(await rowsOf(id), []);
 });
 
+test('a person is sent at most 5 links in a day, and a tenant sends at most 500', async () => {
+  const [often, other] = [await invited(), await invited()];
+  const send = (of: { id: string }, actor = baton.admin) =>
+    actor.post(path, { principalId: of.id, token: invitationToken() });
+  await withSender(async () => {
+    for (let times = 1; times <= 5; times += 1) {
+      await done(send(often), 202);
+      await until(() => smtp.to(often.email).length === times, 'the e-mail');
+      await isDelivered();
+    }
+  });
+  const { status, body } = await send(often);
+  assert.deepEqual(
+    [status, body.error.code, body.error.details],
+    [409, 'too_many_invitation_mails', { max: 5, principalId: often.id }],
+  );
+  await baton.pool.run(sql`delete from invitation_mails`);
+  const made = (n: number, age: string) =>
+    baton.pool.run(sql`
+      insert into notification_deliveries (event_id, recipient_id, channel, tenant_id, kind, unknown_attempts, sent_at, created_at)
+      select gen_random_uuid(), gen_random_uuid(), 'mail', ${baton.tenantId}, 'invitation', 0,
+        now() - ${age}::interval, now() - ${age}::interval
+      from generate_series(1, ${n}::int)`);
+  const before = await baton.pool.row<{ n: number }>(sql`
+    select count(*)::int as n from notification_deliveries where kind = 'invitation' and tenant_id = ${baton.tenantId}`);
+  await made(1000, '25 hours');
+  await made(499 - (before?.n ?? 0), '1 hour');
+  await done(send(other), 202);
+  await made(1, '1 hour');
+  assert.deepEqual((await send(other)).body.error.details, { max: 500 });
+  await baton.pool.run(sql`
+    delete from notification_deliveries where sent_at < now() - interval '59 minutes'`);
+});
+
 test('at most 500 people of a tenant wait for their link', async () => {
   await baton.pool.run(sql`
     with made as (

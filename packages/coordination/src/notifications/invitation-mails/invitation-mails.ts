@@ -9,13 +9,17 @@ import type { InvitationMail, InvitationMailRequest } from './invitation-mail.ts
 import { invitationMailRequested } from './invitation-mails.events.ts';
 import {
   countOtherInvitationMails,
+  countSentInvitationMails,
   lockInvitationMails,
   upsertInvitationMail,
 } from './invitation-mails.sql.ts';
 import { mailSealOf, placeOf } from './mail-seal.ts';
 
-/** The same as the default maximum of a tenant's open invitations. */
-const waitingMax = 500;
+/**
+ * The maximum number of e-mails in a day. A tenant can have as many open invitations by default; without a limit, it
+ * could send e-mail to anybody.
+ */
+const bounds = { tenantMax: 500, personMax: 5 };
 const lifetimeSeconds = 86_400;
 
 /**
@@ -36,12 +40,19 @@ export async function requestInvitationMail(
   const fault = faultOfAddress(email, settings.CP_MAIL_ALLOWED_DOMAINS);
   if (fault !== undefined) fail('invalid_email_address', { field: 'profile.email', reason: fault });
   await db.run(lockInvitationMails(tenantId));
-  const others = await db.row(countOtherInvitationMails(tenantId, principalId));
-  if ((others?.count ?? 0) >= waitingMax) fail('too_many_invitation_mails', { max: waitingMax });
+  await refuseTooMany(context, principalId);
   const { displayName: invitedBy } = await getPrincipal(context, caller.principalId);
   const { keyId, sealed } = seal.seal(token, placeOf(tenantId, principalId));
   const mail = { id: newId(), tenantId, principalId, invitedBy, keyId, sealed };
   const row = await db.row(upsertInvitationMail(mail, lifetimeSeconds));
   emit(context, invitationMailRequested, { entityId: mail.id }, { principalId });
   return { id: mail.id, principalId, email, expiresAt: row?.expires_at ?? '' };
+}
+
+async function refuseTooMany({ db, tenantId }: Context, principalId: string): Promise<void> {
+  const { tenantMax, personMax } = bounds;
+  const waiting = (await db.row(countOtherInvitationMails(tenantId, principalId)))?.count ?? 0;
+  const sent = await db.row(countSentInvitationMails({ tenantId, principalId }, bounds));
+  if (waiting + (sent?.tenant ?? 0) >= tenantMax) fail('too_many_invitation_mails', { max: tenantMax });
+  if ((sent?.person ?? 0) >= personMax) fail('too_many_invitation_mails', { max: personMax, principalId });
 }

@@ -25,7 +25,7 @@ export function severalLines(text: string, charactersMax: number): string {
 function clean(text: string): string {
   return text
     .toWellFormed()
-    .replaceAll(/[\u202a-\u202e\u2066-\u2069\u200e\u200f\ufeff]/g, '')
+    .replaceAll(/[\u061c\u202a-\u202e\u2066-\u2069\u200e\u200f\ufeff]/g, '')
     .replaceAll(/[\p{Cc}\u2028\u2029]/gu, ' ');
 }
 

@@ -85,7 +85,7 @@ function waitingOf(kind: NotificationKind, row: WaitingRow): Waiting {
       question: row.question,
     },
     candidateIds: row.candidates,
-    decides: isDecision,
+    needs: isDecision ? 'decisions' : 'tasks',
     exceptId: isDecision ? null : row.actor_id,
     workspaceId: row.workspace_id,
   };
@@ -107,21 +107,23 @@ export interface FoundRecipients {
 export async function findRecipientsOf(
   db: Pool,
   tenantId: string,
-  { candidateIds, exceptId, decides, workspaceId }: Waiting,
+  { candidateIds, exceptId, needs, workspaceId }: Waiting,
   settings: Settings,
 ): Promise<FoundRecipients> {
   const max = settings.CP_NOTIFICATIONS_RECIPIENTS_MAX;
   const ids = candidateIds.filter((id) => id !== exceptId);
   if (ids.length === 0) return { recipients: [], hasMore: false };
   // A decision point may grant what no binding shows.
-  const byBinding = decides && settings.CP_AUTHZ_MODE !== 'policy';
+  const needed = settings.CP_AUTHZ_MODE === 'policy' ? 'access' : needs;
   const found = await db.rows(
-    findRecipients({ tenantId, ids, decides: byBinding, workspaceId, rowsMax: max + 1 }),
+    findRecipients({ tenantId, ids, needs: needed, workspaceId, rowsMax: max + 1 }),
   );
   return { recipients: found.slice(0, max), hasMore: found.length > max };
 }
 
-/** One person with their choices. @returns undefined for anybody else, and for a disabled person */
+/**
+ * One person with their choices. @returns undefined for anybody else, and for a person who is disabled or has no access
+ */
 export async function findPerson(db: Pool, tenantId: string, id: string): Promise<Recipient | undefined> {
-  return db.row(findRecipients({ tenantId, ids: [id], decides: false, workspaceId: null, rowsMax: 1 }));
+  return db.row(findRecipients({ tenantId, ids: [id], needs: 'access', workspaceId: null, rowsMax: 1 }));
 }

@@ -15,12 +15,15 @@ export interface Notice {
   readonly question: string | null;
 }
 
+/** To decide approvals, or to read tasks; `access` if an external decision point decides that. */
+export type Need = 'decisions' | 'tasks' | 'access';
+
 /** Those for whom something is waiting, before it is known which of them are notified. */
 export interface Waiting {
   readonly notice: Notice;
   readonly candidateIds: readonly string[];
-  /** Only people who may decide approvals. */
-  readonly decides: boolean;
+  /** What people must be allowed to do, besides having access at all. */
+  readonly needs: Need;
   /** The principal who caused it, and isn't notified of it; null to notify everybody. */
   readonly exceptId: string | null;
   /** The workspace of the task, or of the decision: people who don't see it aren't notified. */

@@ -1,5 +1,5 @@
 import { sql } from '@baton/kernel/database/sql';
-import type { Recipient } from './notice.ts';
+import type { Need, Recipient } from './notice.ts';
 
 export interface WaitingRow {
   entity_id: string;
@@ -14,9 +14,9 @@ export interface WaitingRow {
 }
 
 /**
- * A pending approval with those it is addressed to: the assigned person, or the holders of the role in the tenant, in the
- * approval's workspace or above it. Excluded people and, for a check of a task, those who worked on it or requested its
- * completion can't decide it.
+ * A pending approval with those it is addressed to: the assigned person, or the holders of the role in the tenant, in
+ * the approval's workspace or above it. Excluded people and, for a check of a task, those who worked on it or requested
+ * its completion can't decide it.
  */
 export function findWaitingDecision(tenantId: string, approvalId: string, candidatesMax: number) {
   return sql<WaitingRow>`
@@ -98,14 +98,13 @@ export function findWaitingMessage(tenantId: string, messageId: string) {
 export interface WhoOf {
   readonly tenantId: string;
   readonly ids: readonly string[];
-  /** Only those whose binding or key permits decisions. The permissions are literals, as in the indexes of deciders. */
-  readonly decides: boolean;
+  readonly needs: Need;
   readonly workspaceId: string | null;
   readonly rowsMax: number;
 }
 
-/** The active people among these who may see it, with their choices. */
-export function findRecipients({ tenantId, ids, decides, workspaceId, rowsMax }: WhoOf) {
+/** The active people among these with a live binding or key, who may see it, with their choices. */
+export function findRecipients({ tenantId, ids, needs, workspaceId, rowsMax }: WhoOf) {
   return sql<Recipient>`
     select p.id, p.display_name, n.email, p.profile ->> 'email' as profile_email, coalesce(n.modes, '{}') as modes,
       coalesce(n.digest_interval_seconds, 86400) as digest_interval_seconds, w.id as webhook_id, w.host as webhook_host,
@@ -114,14 +113,16 @@ export function findRecipients({ tenantId, ids, decides, workspaceId, rowsMax }:
     left join notification_preferences n on n.principal_id = p.id and n.tenant_id = p.tenant_id
     left join notification_webhooks w on w.principal_id = p.id and w.tenant_id = p.tenant_id
     where p.id = any (${ids}::uuid[]) and p.tenant_id = ${tenantId} and p.kind = 'human' and p.status = 'active'
-      and (not ${decides}::boolean
-        or exists (
-          select from iam_bindings b
-          where b.principal_id = p.id and b.status = 'active' and b.permissions && '{approvals.decide,admin}')
-        or exists (
-          select from api_keys k
-          where k.principal_id = p.id and k.revoked_at is null and (k.expires_at is null or k.expires_at > now())
-            and k.permissions && '{approvals.decide,admin}'))
+      and exists (
+        select from (
+          select b.permissions from iam_bindings b where b.principal_id = p.id and b.status = 'active'
+          union all
+          select k.permissions from api_keys k
+          where k.principal_id = p.id and k.revoked_at is null and (k.expires_at is null or k.expires_at > now())) held
+        where case ${needs}::text
+          when 'decisions' then held.permissions && '{approvals.decide,admin}'
+          when 'tasks' then held.permissions && '{tasks.read,admin}'
+          else true end)
       and (sees_workspace(p.id, ${workspaceId}::uuid) or not exists (
         select from iam_bindings b
         where b.principal_id = p.id and b.status = 'active' and b.visibility = 'members'))

@@ -28,13 +28,19 @@ export interface StoredAddress {
 
 type Around = Surroundings<StoredAddress, Context>;
 
-/** @throws Refusal `not_a_person`, `permission_denied`, `slack_not_enabled`, `slack_webhook_not_allowed`, `secret_store_unavailable` */
+/**
+ * @throws Refusal `not_a_person`, `permission_denied`, `slack_not_enabled`, `slack_webhook_not_allowed`,
+ * `secret_store_unavailable`
+ */
 export async function putOwnWebhookAround(url: string, surroundings: Around): Promise<Answer> {
   requirePersonWhoWrites(surroundings.context);
   return storeAround(url, surroundings);
 }
 
-/** @throws Refusal `slack_not_enabled`, `unknown_notification_kind`, `slack_webhook_not_allowed`, `secret_store_unavailable` */
+/**
+ * @throws Refusal `slack_not_enabled`, `unknown_notification_kind`, `slack_webhook_not_allowed`,
+ * `secret_store_unavailable`
+ */
 export async function putChannelAround(
   { url, kinds }: { url: string; kinds: readonly string[] },
   surroundings: Around,

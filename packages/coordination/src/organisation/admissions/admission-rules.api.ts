@@ -35,6 +35,7 @@ export const admissionRulesApi = [
       'identity_token_required',
       'not_found',
       'permission_escalation',
+      'visibility_escalation',
       'admission_role_not_allowed',
       'admission_rule_elsewhere',
       'admission_rule_limit',

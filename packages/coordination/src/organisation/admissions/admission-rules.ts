@@ -3,6 +3,7 @@ import { resolveAccess } from '../../access/grants/granted-access.ts';
 import { getBindingRow } from '../../access/iam-bindings/iam-bindings.ts';
 import { refuseEscalation } from '../../access/permission-list.ts';
 import { emit } from '../../ledger/journal/journal.ts';
+import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { type AdmissionRule, type AdmissionRuleRow, admissionRuleOf } from './admission-rule.ts';
@@ -25,7 +26,7 @@ export async function listAdmissionRules({ db, tenantId }: Context): Promise<Adm
 /**
  * Allows a provider of the caller's tenant in identity to admit unknown people with a role (see
  * docs/reference/access.md#admissions). Nobody can allow permissions that they lack.
- * @throws Refusal `identity_token_required`, `not_found` {accessRole}, `permission_escalation`,
+ * @throws Refusal `identity_token_required`, `not_found` {accessRole}, `permission_escalation`, `visibility_escalation`,
  * `admission_role_not_allowed`, `admission_rule_elsewhere`, `admission_rule_limit`
  */
 export async function setAdmissionRule(
@@ -39,6 +40,8 @@ export async function setAdmissionRule(
   const { issuer, iam_tenant_id: iamTenantId } = await getBindingRow(context, credentialId);
   const access = await resolveAccess(context, 'human', { accessRole });
   refuseEscalation(caller.permissions, access.permissions);
+  // Those whom the provider admits see the whole tenant.
+  if ((await viewerOf(context)) !== null) fail('visibility_escalation');
   if (access.permissions.includes('admin')) fail('admission_role_not_allowed', { accessRole });
   await db.run(takeRulesLock(tenantId));
   const provider = { issuer, iamTenantId, identityProvider };

@@ -9,6 +9,7 @@ import {
   startCoordination,
   type TestCoordination,
 } from '../../testing/coordination.ts';
+import { makeNarrowPerson } from '../../testing/organisation/workspaces.ts';
 
 /** docs/reference/access.md#admissions */
 
@@ -292,6 +293,11 @@ describe('an admission rule', () => {
       accessRole: 'administrator',
     });
     refused(await rule(provider, 'none-such'), 404, 'not_found');
+  });
+
+  test('is not set by a person who sees only their workspaces: those whom it admits see the tenant', async () => {
+    const { person: narrow } = await makeNarrowPerson(baton);
+    refused(await rule(providerOf(), 'viewer', narrow), 403, 'visibility_escalation');
   });
 
   test('is for the tenant of the caller at identity, which an API key has none of', async () => {

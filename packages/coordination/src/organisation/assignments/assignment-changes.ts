@@ -71,7 +71,9 @@ export function assignRole(
   });
 }
 
-/** @throws Refusal `not_found`, `invalid_document`, `payload_too_large`, `payload_too_deep`, `secret_material_rejected` */
+/**
+ * @throws Refusal `not_found`, `invalid_document`, `payload_too_large`, `payload_too_deep`, `secret_material_rejected`
+ */
 export function assignCapability(
   context: Context,
   principalId: string,

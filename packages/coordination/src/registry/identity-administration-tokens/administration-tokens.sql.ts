@@ -21,6 +21,18 @@ export function lockAdministratorBinding(of: {
     for share`;
 }
 
+/** Requests of a person wait for each other here, so that the maximum is exact. */
+export function lockAdministrationsOf(bindingId: string) {
+  return sql`select pg_advisory_xact_lock(hashtextextended(${`identity-administrations/${bindingId}`}, 0))`;
+}
+
+export function countLiveAdministrations(tenantId: string, bindingId: string) {
+  return sql<{ live: number; soonest: number }>`
+    select count(*)::int as live, coalesce(ceil(extract(epoch from min(expires_at) - now())), 1)::int as soonest
+    from identity_administrations
+    where binding_id = ${bindingId} and tenant_id = ${tenantId} and expires_at > now()`;
+}
+
 export function insertAdministration(made: {
   tokenId: string;
   iamTenantId: string;

@@ -225,6 +225,24 @@ describe('identity', () => {
   });
 });
 
+test('a person has at most 20 live tokens, also by parallel requests; a further one is revoked', async () => {
+  const other = await baton.actor({ kind: 'human' });
+  for (let times = 0; times < 19; times += 1) await done(request(), 201);
+  identity.asked.length = 0;
+  const answers = await Promise.all([request(), request(), request()]);
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [201, 429, 429]);
+  const refused = answers.find(({ status }) => status === 429);
+  assert.equal(refused?.body.error.code, 'rate_limited');
+  const seconds = Number(refused?.headers.get('retry-after'));
+  assert.ok(seconds >= 1 && seconds <= 300, String(seconds));
+  assert.equal(identity.asked.filter(({ path: asked }) => asked.endsWith(':revoke')).length, 2);
+  await done(request({}, other), 201);
+  await baton.pool.run(
+    sql`update identity_administrations set expires_at = now() where principal_id = ${person.principalId}`,
+  );
+  await done(request(), 201);
+});
+
 describe('who loses the right', () => {
   const access = (of: Actor, to: object) => setAccess(baton.admin, of.principalId, to);
 

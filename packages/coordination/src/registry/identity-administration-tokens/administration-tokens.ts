@@ -4,11 +4,18 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import type { IdentityAdministrationToken } from './administration-token.ts';
 import { identityAdministrationGranted } from './administration-tokens.events.ts';
-import { insertAdministration, lockAdministratorBinding } from './administration-tokens.sql.ts';
+import {
+  countLiveAdministrations,
+  insertAdministration,
+  lockAdministrationsOf,
+  lockAdministratorBinding,
+} from './administration-tokens.sql.ts';
 import { type IdentityAdministration, IdentityFailed, type SignInOfPerson } from './identity-client.ts';
 
 export const signInSecondsMax = 300;
 const retryAfterSeconds = '5';
+/** Identity keeps ten of a person. A page requests one, and another one after a reload. */
+const liveMax = 20;
 
 /**
  * Has identity issue an administration token, then records it under the locks of the caller and their binding, so that
@@ -16,7 +23,7 @@ const retryAfterSeconds = '5';
  * docs/reference/administration-tokens.md#request-one.
  * @param record runs the second part in its transaction; no row is locked before it
  * @throws Refusal `not_a_person`, `fresh_sign_in_required`, `identity_administration_not_configured`,
- * `identity_administration_unavailable`, `permission_denied`
+ * `identity_administration_unavailable`, `permission_denied`, `rate_limited`
  */
 export async function requestAdministrationToken(
   context: Context,
@@ -70,7 +77,7 @@ function refuseFailure(error: unknown): never {
   );
 }
 
-/** @throws Refusal `permission_denied` for a caller who is no longer an administrator */
+/** @throws Refusal `permission_denied` for a caller who is no longer an administrator, `rate_limited` */
 export async function recordAdministrationToken(
   context: Context,
   issued: IdentityAdministrationToken,
@@ -81,8 +88,21 @@ export async function recordAdministrationToken(
   const isStored = settings.CP_AUTHZ_MODE !== 'policy';
   const binding = await db.row(lockAdministratorBinding({ tenantId, principalId, bindingId, isStored }));
   if (binding === undefined) fail('permission_denied', { required: ['admin'] });
+  await refuseTooMany(context, bindingId);
   const { id: tokenId, tenantId: iamTenantId, expiresAt } = issued;
   await db.run(insertAdministration({ tokenId, iamTenantId, tenantId, principalId, bindingId, expiresAt }));
   emit(context, identityAdministrationGranted, { entityId: principalId }, { tokenId, expiresAt });
   return issued;
+}
+
+/** None is deleted to make room: the worker could no longer revoke it when the person loses the right. */
+async function refuseTooMany({ db, tenantId }: Context, bindingId: string): Promise<void> {
+  await db.run(lockAdministrationsOf(bindingId));
+  const { live, soonest } = (await db.row(countLiveAdministrations(tenantId, bindingId))) ?? {
+    live: 0,
+    soonest: 1,
+  };
+  if (live < liveMax) return;
+  const seconds = Math.max(1, soonest);
+  fail('rate_limited', { retryAfterSeconds: seconds }, { headers: { 'retry-after': String(seconds) } });
 }

@@ -32,8 +32,8 @@ export const clientFields = {
 };
 
 /**
- * The form fields of RFC 6749, section 4.4, RFC 8693, section 2.1, RFC 7523, section 2.1, and the `resource` of RFC 8707.
- * Unknown ones are ignored.
+ * The form fields of RFC 6749, section 4.4, RFC 8693, section 2.1, RFC 7523, section 2.1, and the `resource` of RFC
+ * 8707. Unknown ones are ignored.
  */
 export const OauthTokenRequest = z
   .object({

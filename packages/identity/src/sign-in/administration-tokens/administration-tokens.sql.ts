@@ -2,8 +2,8 @@ import { sql } from '@baton/kernel/database/sql';
 import type { AdministrationTokenRow, PresentedTokenRow, SignInRow } from './administration-token.ts';
 
 /**
- * The sign-in with a browser session, or else the latest one through a provider. Only a time that the passkey's response
- * or the provider stated proves that a sign-in is fresh.
+ * The sign-in with a browser session, or else the latest one through a provider. Only a time that the passkey's
+ * response or the provider stated proves that a sign-in is fresh.
  */
 export function findSignIn(wanted: {
   tenantId: string;

@@ -16,8 +16,8 @@ export interface Administrator {
 type Parts = Pick<Context, 'settings' | 'pool' | 'failureLimits' | 'counters' | 'ledger' | 'log'>;
 
 /**
- * Creates the check of administration tokens. Nothing is cached: a token is refused at once when its person is disabled,
- * their session has ended or their tenant is disabled.
+ * Creates the check of administration tokens. Nothing is cached: a token is refused at once when its person is
+ * disabled, their session has ended or their tenant is disabled.
  */
 export function createAdministratorCheck(parts: Parts) {
   const { settings, failureLimits, pool } = parts;

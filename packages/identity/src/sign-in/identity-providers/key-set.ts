@@ -66,8 +66,8 @@ function fits({ key }: UpstreamKey, alg: string): boolean {
 
 /**
  * Reads a key document (RFC 7517). Keys that must not verify a signature are left out: symmetric keys, keys for
- * encryption, weak keys, unknown types, and a `kid` that is not a string. If two keys have the same `kid`, both are left
- * out.
+ * encryption, weak keys, unknown types, and a `kid` that is not a string. If two keys have the same `kid`, both are
+ * left out.
  * @throws KeyDocumentError
  */
 export function parseKeySet(document: unknown): KeySet {

@@ -24,8 +24,8 @@ const testsOfTenant = new ConcurrencyLimit('provider tests of the tenant', {
 });
 
 /**
- * Tests a provider step by step, and changes nothing (see docs/reference/providers.md#test-a-provider). A failed step is
- * part of the response.
+ * Tests a provider step by step, and changes nothing (see docs/reference/providers.md#test-a-provider). A failed step
+ * is part of the response.
  * @throws Refusal `identity_provider_not_found`, `invalid_issuer`
  */
 export async function testIdentityProvider(

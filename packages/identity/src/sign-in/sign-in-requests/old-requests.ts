@@ -9,7 +9,9 @@ const batchRowsMax = 1000;
 /** They have names and e-mail addresses of people whom nobody admitted. */
 const daysKept = 30;
 
-/** Deletes sign-in requests that ended long ago once an hour. @returns a function that stops it, after the present batch */
+/**
+ * Deletes sign-in requests that ended long ago once an hour. @returns a function that stops it, after the present batch
+ */
 export function startOldRequestSweep(pool: Pool, log: Logger): () => Promise<void> {
   return startJob({
     firstMs,

@@ -4,8 +4,8 @@ import type { AcceptingRule } from './accepting-rule.ts';
 import { rulesOfProviderMax } from './workload-rule.ts';
 
 /**
- * The active providers of workloads with this issuer, whose audience is one of these: at most one in each tenant. A second
- * row shows that the tenant is ambiguous.
+ * The active providers of workloads with this issuer, whose audience is one of these: at most one in each tenant. A
+ * second row shows that the tenant is ambiguous.
  */
 export function findProvidersOf(issuer: string, audiences: readonly string[], tenantId: string | null) {
   return sql<StoredProvider>`

@@ -106,7 +106,10 @@ export class Interpreter extends StepInterpreter {
     });
   }
 
-  /** The task or approval that a step opens was refused: the nearest `try` handles it, or the instance waits for an operator. */
+  /**
+   * The task or approval that a step opens was refused: the nearest `try` handles it, or the instance waits for an
+   * operator.
+   */
   refuse(atMs: number, element: string, type: string, voter?: string): void {
     this.take(atMs, () => {
       const open = this.open.get(element);

@@ -3,13 +3,12 @@ import { useState } from 'react';
 import type { identity } from '@baton/sdk';
 import { Moment } from '../../parts/Moment.tsx';
 import { ErrorNote, Loading } from '../../parts/Notes.tsx';
-import type { Administration } from '../admin-secret.ts';
 import styles from '../administration.module.css';
 import { PrincipalChoice } from '../Choices.tsx';
-import { Act, Create, Field, Line, List, SecretOnce, type Values } from '../Section.tsx';
+import { Act, Create, Field, Line, List, type SectionProps, type Values } from '../Section.tsx';
 
 /** SCIM directories and their tokens. */
-export function Provisioning({ admin }: { admin: Administration }) {
+export function Provisioning({ admin, onSecret }: SectionProps) {
   const { identity, tenantId } = admin;
   const providers = useQuery({
     queryKey: ['administration', 'providers', 'choice'],
@@ -53,7 +52,7 @@ export function Provisioning({ admin }: { admin: Administration }) {
           identity.provisioningSources.list(tenantId, { signal }).then((items) => ({ items }))
         }
       >
-        {(source) => <Source key={source.id} admin={admin} source={source} />}
+        {(source) => <Source key={source.id} admin={admin} onSecret={onSecret} source={source} />}
       </List>
       <p className="soft">
         SCIM base URL: <code className="mono">{location.origin}/iam/scim/v2</code>
@@ -62,7 +61,7 @@ export function Provisioning({ admin }: { admin: Administration }) {
   );
 }
 
-function Source({ admin, source }: { admin: Administration; source: identity.ProvisioningSource }) {
+function Source({ admin, onSecret, source }: SectionProps & { source: identity.ProvisioningSource }) {
   const { identity, tenantId } = admin;
   const [isOpen, setOpen] = useState(false);
   const { id, key, kind, status, stale, lastSyncAt } = source;
@@ -99,14 +98,13 @@ function Source({ admin, source }: { admin: Administration; source: identity.Pro
         </>
       }
     >
-      {isOpen && <SourceTokens admin={admin} sourceId={id} />}
+      {isOpen && <SourceTokens admin={admin} onSecret={onSecret} sourceId={id} />}
     </Line>
   );
 }
 
-function SourceTokens({ admin, sourceId }: { admin: Administration; sourceId: string }) {
+function SourceTokens({ admin, onSecret, sourceId }: SectionProps & { sourceId: string }) {
   const { identity, tenantId } = admin;
-  const [shown, setShown] = useState<{ name: string; value: string | null }>();
   const { data, isError, error, refetch } = useQuery({
     queryKey: ['administration', 'directories', sourceId],
     queryFn: ({ signal }) => identity.provisioningSources.listTokens(tenantId, sourceId, { signal }),
@@ -119,11 +117,10 @@ function SourceTokens({ admin, sourceId }: { admin: Administration; sourceId: st
       { name },
       { idempotencyKey },
     );
-    setShown({ name, value: token });
+    onSecret({ name, value: token });
   }
   return (
     <>
-      {shown !== undefined && <SecretOnce {...shown} onDone={() => setShown(undefined)} />}
       {isError && <ErrorNote error={error} onRetry={() => void refetch()} />}
       {data === undefined && !isError && <Loading lines={1} />}
       <ul className="stack">

@@ -1,14 +1,11 @@
-import { useState } from 'react';
 import { Moment } from '../../parts/Moment.tsx';
-import type { Administration } from '../admin-secret.ts';
 import { Reach } from '../Choices.tsx';
 import { describeRemainingAccess } from '../remaining-access.ts';
-import { Act, Create, Field, Line, List, pageSize, SecretOnce, type Values } from '../Section.tsx';
+import { Act, Create, Field, Line, List, pageSize, type SectionProps, type Values } from '../Section.tsx';
 
 /** Programs that authenticate with a client ID and a secret. */
-export function ServiceAccounts({ admin }: { admin: Administration }) {
+export function ServiceAccounts({ admin, onSecret }: SectionProps) {
   const { identity, tenantId } = admin;
-  const [shown, setShown] = useState<{ name: string; value: string | null }>();
 
   async function create(values: Values, idempotencyKey: string) {
     const { clientId, clientSecret } = await identity.serviceAccounts.create(
@@ -20,12 +17,11 @@ export function ServiceAccounts({ admin }: { admin: Administration }) {
       },
       { idempotencyKey },
     );
-    setShown({ name: clientId, value: clientSecret });
+    onSecret({ name: clientId, value: clientSecret });
   }
 
   return (
     <>
-      {shown !== undefined && <SecretOnce {...shown} onDone={() => setShown(undefined)} />}
       <Create title="New service account" make={create}>
         <Field name="name" label="Name" required maxLength={200} placeholder="deployment" />
         <Reach admin={admin} preferred="control-plane" />
@@ -70,7 +66,7 @@ export function ServiceAccounts({ admin }: { admin: Administration }) {
                       const changed = await identity.serviceAccounts.update(tenantId, clientId, {
                         rotateSecret: true,
                       });
-                      setShown({ name: clientId, value: changed.clientSecret ?? null });
+                      onSecret({ name: clientId, value: changed.clientSecret ?? null });
                     }}
                   />
                   <Act

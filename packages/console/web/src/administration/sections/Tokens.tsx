@@ -2,20 +2,18 @@ import { useState } from 'react';
 import { BatonError } from '@baton/sdk';
 import { Moment } from '../../parts/Moment.tsx';
 import { serverNow } from '../../server-clock.ts';
-import type { Administration } from '../admin-secret.ts';
 import styles from '../administration.module.css';
 import { PrincipalChoice, PrincipalName, Reach } from '../Choices.tsx';
 import { describeRemainingAccess } from '../remaining-access.ts';
-import { Act, Create, Field, Line, List, pageSize, SecretOnce, type Values } from '../Section.tsx';
+import { Act, Create, Field, Line, List, pageSize, type SectionProps, type Values } from '../Section.tsx';
 
 const daySeconds = 86_400;
 const lifetimes = [1, 30, 90, 365];
 
 /** Personal access tokens. The secret of a new one is shown once. */
-export function Tokens({ admin }: { admin: Administration }) {
+export function Tokens({ admin, onSecret }: SectionProps) {
   const { identity, tenantId } = admin;
   const [withRevoked, setWithRevoked] = useState(false);
-  const [shown, setShown] = useState<{ name: string; value: string | null }>();
 
   async function issue(values: Values, idempotencyKey: string) {
     const principalId = values.text('principal');
@@ -37,12 +35,11 @@ export function Tokens({ admin }: { admin: Administration }) {
       });
       return create();
     });
-    setShown({ name, value: token });
+    onSecret({ name, value: token });
   }
 
   return (
     <>
-      {shown !== undefined && <SecretOnce {...shown} onDone={() => setShown(undefined)} />}
       <Create title="New token" submit="Create" make={issue}>
         <PrincipalChoice admin={admin} name="principal" label="Principal" kinds={['human', 'agent']} />
         <Field name="name" label="Name" required maxLength={200} placeholder="laptop" />
@@ -130,7 +127,7 @@ export function Tokens({ admin }: { admin: Administration }) {
                         label="Rotate"
                         confirm="sure"
                         act={async () =>
-                          setShown({
+                          onSecret({
                             name,
                             value: (await identity.platformAccessTokens.rotate(tenantId, id, {})).token,
                           })

@@ -241,7 +241,9 @@ async function compare(db: Db, one: Played, model: Interpreter, inputs: readonly
     );
 }
 
-/** The active stages of an instance, derived from its events. @throws AssertionError if one is entered or exited twice */
+/**
+ * The active stages of an instance, derived from its events. @throws AssertionError if one is entered or exited twice
+ */
 function insideOf(told: readonly { readonly type: string; readonly payload: JsonObject }[]): string[] {
   const inside = new Set<string>();
   for (const { type, payload } of told) {

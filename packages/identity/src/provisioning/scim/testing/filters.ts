@@ -20,7 +20,8 @@ const coreUrn = 'urn:ietf:params:scim:schemas:core:2.0:User';
 type Kind = 'text' | 'exact' | 'binary' | 'boolean' | 'instant';
 
 /**
- * The compared value: the single value of an attribute, or a value of each element of a list. Absent values are undefined.
+ * The compared value: the single value of an attribute, or a value of each element of a list. Absent values are
+ * undefined.
  */
 interface Leaf {
   readonly path: string;

@@ -1,7 +1,9 @@
 import { clientOfAddress } from '@baton/kernel/listener/counted-address';
 import { type OutboundClient, OutboundError } from '@baton/kernel/outbound/outbound';
 
-/** Client ID metadata documents: a client is described by a document at its id (see docs/reference/oauth.md#clients). */
+/**
+ * Client ID metadata documents: a client is described by a document at its id (see docs/reference/oauth.md#clients).
+ */
 
 /** How many documents strangers can have fetched, per address and minute, and at the same time. */
 export const documentBounds = { ofAddressMax: 20, windowMs: 60_000, addressesMax: 10_000, runningMax: 20 };
