@@ -859,7 +859,7 @@ name: string;
 kind: "baton" | "registered" | "document";
 /** The host of its metadata document. */
 host: string | null;
-/** Where the browser is sent; null for a device. */
+/** Where the browser is sent, or the scheme of the application; null for a device. */
 redirectHost: string | null;
 };
 /** Where the code was requested; null for a browser. */

@@ -41,6 +41,12 @@ export function findPresentedSession(
     where s.public_prefix = ${publicPrefix}`;
 }
 
+/** No row for a session that has ended. Its end waits for the transaction. */
+export function shareLiveSession(browserSessionId: string) {
+  return sql<Pick<SessionColumns, 'id'>>`
+    select id from browser_sessions where id = ${browserSessionId} and ended_at is null for share`;
+}
+
 /** A row that another transaction has locked is skipped: it is being used or ended. */
 export function updateSessionUsed(browserSessionId: string) {
   return sql`

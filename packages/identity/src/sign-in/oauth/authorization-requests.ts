@@ -39,8 +39,7 @@ export async function beginAuthorization(context: Context, query: AuthorizeQuery
   const { status, location, body } = await callProvider(state, { method: 'GET', path });
   if (location === undefined || status < 300 || status > 399) return errorPage(body);
   const { interaction, client } = state;
-  // Without an interaction, this is an error for the client.
-  if (interaction === undefined || client === undefined) return redirect(location);
+  if (interaction === undefined || client === undefined) return returnError(query, location);
   const { uid } = interaction;
   const browserSecret = cookieIn(context) ?? randomBytes(browserSecretBytes).toString('base64url');
   const sealed: SealedRequest = {
@@ -54,6 +53,20 @@ export async function beginAuthorization(context: Context, query: AuthorizeQuery
   // The request is in the fragment, so that no server and no log on the way sees it.
   const page = `${context.settings.oauthPagesUrl}/oauth2/interaction#request=${request}`;
   return redirect(page, cookieOf(context, browserSecret));
+}
+
+/**
+ * An error for the client. Anybody can publish a client: with an error, the address of identity would lead anywhere
+ * without a decision, and look trustworthy (RFC 9700, section 4.11.2). On the person's own machine it leads to their
+ * program.
+ */
+function returnError({ client_id: clientId = '' }: AuthorizeQuery, location: string): Page {
+  const { hostname, protocol, search, hash } = new URL(location);
+  const isOfThisMachine = protocol === 'http:' && ['127.0.0.1', '[::1]', 'localhost'].includes(hostname);
+  if (!isDocumentId(clientId) || isOfThisMachine) return redirect(location);
+  return errorPage(
+    Object.fromEntries([...new URLSearchParams(search), ...new URLSearchParams(hash.slice(1))]),
+  );
 }
 
 /**
@@ -136,6 +149,11 @@ export function normalizedParams(
     .filter((name) => name !== '' && name !== 'openid' && name !== 'offline_access');
   params['scope'] = (scopes.length === 0 ? settings.IAM_OAUTH_DEFAULT_SCOPES : scopes).join(' ');
   return params;
+}
+
+/** Whether a client is described by the document at its id. */
+export function isDocumentId(clientId: string): boolean {
+  return /^https:/i.test(clientId);
 }
 
 /** @throws Refusal `invalid_authorization_request` */

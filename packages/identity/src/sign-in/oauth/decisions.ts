@@ -12,7 +12,7 @@ import type {
   SealedDecision,
   SealedRequest,
 } from './authorization-request.ts';
-import { openRequest } from './authorization-requests.ts';
+import { isDocumentId, openRequest } from './authorization-requests.ts';
 import { tenantOfClient } from './clients/oauth-clients.ts';
 import { GuessLimit } from './guess-limit.ts';
 import { findConnectableAgents, findTenantName } from './oauth-grants.sql.ts';
@@ -59,7 +59,7 @@ export async function readRequest(context: Context, query: RequestQuery): Promis
   if (principalId !== personId && !agents.some(({ id }) => id === principalId)) fail('agent_not_connectable');
   const kind = principalId === personId ? 'human' : 'agent';
   const workspaces = await readReachedWorkspaces(context, row, { principalId, kind, audience, scopes });
-  const isDocument = client.id.startsWith('https:');
+  const isDocument = isDocumentId(client.id);
   return {
     client: {
       id: client.id,
@@ -154,17 +154,15 @@ async function findPending(
 }
 
 async function findDevice(context: Context, row: PresentedSessionRow, userCode: string): Promise<Pending> {
-  guesses.refuse(row.principal_id);
-  const unknown = () => {
-    guesses.add(row.principal_id);
-    return fail('invalid_user_code');
-  };
+  const takeBack = guesses.take(row.principal_id);
+  const unknown = () => fail('invalid_user_code');
   const userCodeHash = secretHash(userCode.toUpperCase().replaceAll(/[^A-Z]/g, ''));
   const found = await context.db.row(findPendingDeviceCode(userCodeHash));
   if (found === undefined) return unknown();
   const { payload, created_at: requestedAt, expires_at: expiresAt } = found;
   const { clientId, clientName, params, deviceInfo } = payload as unknown as DevicePayload;
   await requireClientOfTenant(context, row, clientId, unknown);
+  takeBack();
   return {
     request: {
       uid: `device-${userCodeHash.slice(0, 32)}-${Date.parse(requestedAt)}`,
@@ -211,8 +209,9 @@ function scopesIn(params: Readonly<Record<string, string>>): string[] {
   return (params['scope'] ?? '').split(' ').filter((name) => name !== '');
 }
 
+/** Behind the scheme of an application any host can be written: only the scheme determines what is opened. */
 function hostOf(address: string | undefined): string | null {
   const url = URL.parse(address ?? '');
   if (url === null) return null;
-  return url.host === '' ? url.protocol : url.host;
+  return /^https?:$/.test(url.protocol) ? url.host : url.protocol;
 }

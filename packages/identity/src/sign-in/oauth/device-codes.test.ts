@@ -4,6 +4,7 @@ import { decodeJwt } from 'jose';
 import { sql } from '@baton/kernel/database/sql';
 import { startIdentity, type TestIdentity, testSigningKey } from '../../testing/identity.ts';
 import { made, makeAudience, makeTenant, readScope, writeScope } from '../../testing/objects.ts';
+import { untilBlocked } from '../../testing/waiting.ts';
 import { makePerson, type Person } from '../passkeys/testing/people.ts';
 import { sweepExpiredHandles } from './expired-handles.ts';
 import { pendingDeviceCodes } from './provider-adapter.ts';
@@ -117,6 +118,29 @@ describe('a device code', () => {
     assert.equal((await decide(identity, guesser, { userCode })).body.detail, 'rate_limited');
     assert.ok(Number(headers.get('retry-after')) > 500);
     assert.equal((await read(identity, person, { userCode })).status, 200);
+  });
+
+  test('cannot be found by trying many at the same time', async () => {
+    const guesser = await makePerson(identity, tenantId);
+    const strict = await identity.another({ IAM_DATABASE_CONNECTIONS_MAX: '25' });
+    const guesses = await identity.pool.transaction(async (db) => {
+      // All guesses wait for the table, so that each is admitted before another is found to be wrong.
+      await db.run(sql`lock table oauth_handles in access exclusive mode`);
+      const sent = Array.from({ length: 20 }, (_, at) =>
+        read(strict, guesser, { userCode: `BCDF-GH${'BCDFGHJKLM'[at % 10]}${'BC'[at % 2]}` }),
+      );
+      await untilBlocked(identity, 10);
+      return sent;
+    });
+    const details = (await Promise.all(guesses)).map(({ body }) => body.detail);
+    assert.equal(details.filter((detail) => detail === 'invalid_user_code').length, 10);
+    assert.equal(details.filter((detail) => detail === 'rate_limited').length, 10);
+    await strict.close();
+  });
+
+  test('may be of a scope that no text of a scope can be', async () => {
+    const { status, body } = await requestDevice(identity, { scope: 'caf\u00e9' });
+    assert.deepEqual([status, body], [400, { error: 'invalid_scope' }]);
   });
 
   test('is limited per address; other addresses are not affected', async () => {

@@ -18,8 +18,21 @@ export class GuessLimit {
     this.#bounds = bounds;
   }
 
-  /** @throws Refusal `rate_limited` after too many wrong guesses */
-  refuse(key: string): void {
+  /**
+   * Counts a guess as wrong before it is compared, so that simultaneous ones are counted, too.
+   * @returns a function that takes a right guess out of the count
+   * @throws Refusal `rate_limited` after too many wrong guesses
+   */
+  take(key: string): () => void {
+    this.#refuse(key);
+    const window = this.#add(key);
+    return () => {
+      window.guesses -= 1;
+      if (window.guesses === 0 && this.#windows.get(key) === window) this.#windows.delete(key);
+    };
+  }
+
+  #refuse(key: string): void {
     const window = this.#windows.get(key);
     const leftMs = (window?.endsMs ?? 0) - performance.now();
     if (window === undefined || leftMs <= 0 || window.guesses < this.#bounds.max) return;
@@ -27,8 +40,7 @@ export class GuessLimit {
     fail('rate_limited', {}, { headers, reason: 'guesses of user codes' });
   }
 
-  /** Counts a wrong guess. */
-  add(key: string): void {
+  #add(key: string): { guesses: number } {
     const nowMs = performance.now();
     const { keysMax, windowSeconds } = this.#bounds;
     for (const [oldest, { endsMs }] of this.#windows) {
@@ -38,5 +50,6 @@ export class GuessLimit {
     const window = this.#windows.get(key) ?? { guesses: 0, endsMs: nowMs + windowSeconds * 1000 };
     window.guesses += 1;
     this.#windows.set(key, window);
+    return window;
   }
 }

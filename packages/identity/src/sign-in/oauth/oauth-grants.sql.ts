@@ -58,6 +58,15 @@ export function findAudienceScopes(tenantId: string, audience: string) {
     select allowed_scopes from audiences where tenant_id = ${tenantId} and key = ${audience} and status = 'active'`;
 }
 
+/**
+ * Whether a person may connect a client as an agent. The end of the permission waits for the grant, and then ends it.
+ */
+export function shareConnector(tenantId: string, personId: string, agentId: string) {
+  return sql<{ agent_id: string }>`
+    select agent_id from agent_connectors
+    where tenant_id = ${tenantId} and person_id = ${personId} and agent_id = ${agentId} for share`;
+}
+
 /** The agents that a person may connect a client as. */
 export function findConnectableAgents(tenantId: string, personId: string, rowsMax: number) {
   return sql<{ id: string; display_name: string }>`

@@ -26,6 +26,7 @@ import {
   findLiveGrant,
   findSurplusGrants,
   insertGrant,
+  shareConnector,
 } from './oauth-grants.sql.ts';
 import type { MintedToken } from './provider/provider-state.ts';
 
@@ -56,7 +57,8 @@ export async function createGrant(context: Context, decision: GrantDecision): Pr
   const { db, settings } = context;
   const { tenantId, personId, principalId, clientId, resource, scopes } = decision;
   const person = await signInOf(context, tenantId, personId, 'invalid_token');
-  if (principalId !== personId) await requireConnectable(db, tenantId, personId, principalId);
+  if (principalId !== personId && !(await db.row(shareConnector(tenantId, personId, principalId))))
+    fail('agent_not_connectable');
   const snapshot =
     principalId === personId
       ? person

@@ -97,7 +97,7 @@ export const deviceAuthorization = endpoint({
   form: true,
   returns: { 200: DeviceAuthorization },
   secrets: ['device_code', 'user_code', 'verification_uri_complete'],
-  errors: ['invalid_client', 'audience_not_allowed', 'too_many_device_codes'],
+  errors: ['invalid_client', 'audience_not_allowed', 'scope_not_allowed', 'too_many_device_codes'],
   transaction: 'none',
   example: { client_id: 'baton-cli', scope: 'control-plane:read' },
   handle: ({ body }, context) => authorizeDevice(context, body),

@@ -48,7 +48,10 @@ export function createProviderGrant(
   };
 }
 
-/** @throws Refusal `invalid_client`, `audience_not_allowed`, `too_many_device_codes`; InvalidRequest */
+/**
+ * @throws Refusal `invalid_client`, `audience_not_allowed`, `scope_not_allowed`, `too_many_device_codes`;
+ * InvalidRequest
+ */
 export async function authorizeDevice(
   context: Context,
   form: DeviceAuthorizationRequest,

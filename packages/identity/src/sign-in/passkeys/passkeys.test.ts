@@ -5,8 +5,17 @@ import { sql } from '@baton/kernel/database/sql';
 import { startIdentity, type TestIdentity, testSigningKey } from '../../testing/identity.ts';
 import { made, makeTenant } from '../../testing/objects.ts';
 import { auditActions, journalOf, storeCounts } from '../../testing/records.ts';
+import { untilBlocked } from '../../testing/waiting.ts';
 import { type Deviations, VirtualAuthenticator } from './testing/authenticator.ts';
-import { addPasskey, ask, makePerson, type Person, passkeyIds, signInWith } from './testing/people.ts';
+import {
+  acceptByPasskey,
+  addPasskey,
+  ask,
+  makePerson,
+  type Person,
+  passkeyIds,
+  signInWith,
+} from './testing/people.ts';
 
 let identity: TestIdentity;
 let tenantId: string;
@@ -27,6 +36,28 @@ const remove = (person: Person, id: string, query = '') =>
   });
 
 describe('another passkey of a person', () => {
+  test('is not added by a stolen session that ends meanwhile: a recovery leaves one passkey only', async () => {
+    const person = await makePerson(identity, tenantId);
+    const { token, principalId } = person;
+    const { publicKey, state } = await made(ask(identity, '/passkeys:registration-options', { token }));
+    const credential = new VirtualAuthenticator().create(publicKey);
+    const path = `/tenants/${tenantId}/principals/${principalId}/recovery-links`;
+    const link = await made(identity.post(path, { replaceCredentials: true }));
+    const [recovering, adding] = await identity.pool.transaction(async (db) => {
+      // The recovery has the person's lock; the stolen session's passkey is verified, and waits for it.
+      await db.run(sql`lock table passkeys in exclusive mode`);
+      const first = acceptByPasskey(identity, link.token);
+      await untilBlocked(identity, 1);
+      const second = ask(identity, '/passkeys:register', { token, state, credential, name: 'Thief' });
+      await untilBlocked(identity, 2);
+      return [first, second] as const;
+    });
+    assert.equal((await recovering).status, 200);
+    const { status, body } = await adding;
+    assert.deepEqual([status, body.detail], [401, 'invalid_token']);
+    assert.equal((await passkeyIds(identity, person)).length, 1);
+  });
+
   test('is added with a recent sign-in, shares the handle of the first, and excludes the known ones', async () => {
     const person = await makePerson(identity, tenantId);
     const { token, principalId, authenticator } = person;

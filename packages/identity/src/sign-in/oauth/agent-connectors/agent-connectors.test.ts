@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { decodeJwt } from 'jose';
+import { sql } from '@baton/kernel/database/sql';
 import { isRevoked } from '../../../issuing/revocations/revocation-list.ts';
 import { adminHeader, startIdentity, type TestIdentity, testSigningKey } from '../../../testing/identity.ts';
 import {
@@ -11,6 +12,7 @@ import {
   readScope,
   writeScope,
 } from '../../../testing/objects.ts';
+import { untilBlocked } from '../../../testing/waiting.ts';
 import { makeHuman, makePerson } from '../../passkeys/testing/people.ts';
 import {
   begin,
@@ -18,6 +20,7 @@ import {
   decide,
   makePkce,
   oauthSettings,
+  open,
   read,
   refresh,
   requestOf,
@@ -97,6 +100,34 @@ test('ending the permission disconnects the clients', async () => {
   assert.deepEqual((await made(send('GET', agentId))).items, []);
   const again = await send('DELETE', agentId, person.principalId);
   assert.deepEqual([again.status, again.body.detail], [404, 'agent_connector_not_found']);
+});
+
+test('a grant beside the end of the permission ends with it', async () => {
+  const agentId = await makePrincipal(identity, tenantId);
+  const person = await makePerson(identity, tenantId);
+  await send('PUT', agentId, person.principalId);
+  const begun = await begin(identity, requestOf(makePkce()));
+  const { redirectTo } = await made(
+    decide(identity, person, { request: begun.request, principalId: agentId }),
+  );
+  const [resumed, ended] = await identity.pool.transaction(async (db) => {
+    // The grant stops before it is stored; the permission ends meanwhile.
+    await db.run(sql`lock table oauth_grants in exclusive mode`);
+    const resuming = open(identity, redirectTo, begun.cookie);
+    await untilBlocked(identity, 1);
+    let isEnded = false;
+    const ending = send('DELETE', agentId, person.principalId).finally(() => {
+      isEnded = true;
+    });
+    await untilBlocked(identity, 2, () => isEnded);
+    return [resuming, ending] as const;
+  });
+  await resumed;
+  assert.equal((await ended).status, 204);
+  const tokens = await made(
+    identity.get(`/tenants/${tenantId}/platform-access-tokens?principalId=${agentId}`),
+  );
+  assert.deepEqual(tokens, []);
 });
 
 test('disabling the person disconnects the clients that they have connected as an agent', async () => {

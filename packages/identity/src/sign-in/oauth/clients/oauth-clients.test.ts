@@ -88,6 +88,14 @@ describe('a registered client', () => {
     assert.ok(types.includes('oauth_client.registered') && types.includes('oauth_client.deleted'));
   });
 
+  test('with the scheme of an application shows the scheme, not a host that it writes behind it', async () => {
+    const uri = 'com.example.app://trusted.example/callback';
+    const { clientId } = await made(register({ redirectUris: [uri] }));
+    const given = requestOf(makePkce(), { client_id: clientId, redirect_uri: uri });
+    const { request } = await begin(identity, given);
+    assert.equal((await made(read(identity, person, { request }))).client.redirectHost, 'com.example.app:');
+  });
+
   test('has redirect addresses that a browser opens safely, 1 to 10', async () => {
     for (const uri of [
       'http://bot.example/callback',

@@ -22,6 +22,8 @@ export const routes = {
   device_authorization: '/oauth2/device-authorization',
 } as const;
 
+/** In characters; names of principals have the same. */
+const nameLengthMax = 200;
 const documentCacheSeconds = { min: 300, max: 86_400 };
 
 const cliClient: ClientMetadata = {
@@ -112,7 +114,7 @@ function configurationOf(
         return `/oauth2/interactions/${uid}`;
       },
     },
-    fetch: documents.fetch,
+    fetch: (url) => documents.fetch(url, currentState().context.address),
     features: {
       devInteractions: { enabled: false },
       userinfo: { enabled: false },
@@ -153,11 +155,24 @@ export function defaultResource({ resources }: Pick<Settings, 'resources'>): str
 /** Keeps the client that the library has validated for the page. */
 function noteClient({ oidc: { client } }: KoaContextWithOIDC): void {
   if (client === undefined) return;
+  const name = shownName(client.clientName ?? '');
   currentState().client = {
     id: client.clientId,
-    name: client.clientName ?? client.clientId,
+    name: name === '' ? client.clientId : name,
     uri: client.clientUri ?? null,
   };
+}
+
+/**
+ * Strangers choose it: nothing in it may hide or reorder the text of the page, nor push the rest of it out of sight.
+ */
+function shownName(name: string): string {
+  const visible = name
+    .toWellFormed()
+    .replace(/\p{Cc}+/gu, ' ')
+    .replace(/[\p{Cf}\p{Zl}\p{Zp}]+/gu, '')
+    .trim();
+  return [...visible].slice(0, nameLengthMax).join('');
 }
 
 /** What is shown about the device that requested the code, to the person who enters it. */

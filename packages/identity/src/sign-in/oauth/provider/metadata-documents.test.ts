@@ -10,6 +10,7 @@ import { after, before, describe, test } from 'node:test';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { startIdentity, type TestIdentity, testSigningKey } from '../../../testing/identity.ts';
 import { made, makeAudience, makeTenant, readScope, writeScope } from '../../../testing/objects.ts';
+import { until } from '../../../testing/waiting.ts';
 import { makePerson, type Person } from '../../passkeys/testing/people.ts';
 import {
   authorize,
@@ -21,6 +22,7 @@ import {
   refresh,
   requestOf,
 } from '../testing/browser.ts';
+import { newDevice } from '../testing/device.ts';
 import { documentBounds } from './metadata-documents.ts';
 
 // Needs a process of its own: it trusts another certificate authority.
@@ -171,6 +173,41 @@ describe('a client with a metadata document', { skip }, () => {
       assert.deepEqual([status, location], [400, undefined]);
     });
 
+  test('that has not been allowed anything is sent nowhere, except on the same machine', async () => {
+    const clientId = publish('/opener.json', { redirect_uris: [callback, 'https://evil.example/landing'] });
+    for (const more of [
+      { prompt: 'none' },
+      { response_type: 'token' },
+      { resource: 'https://elsewhere.example' },
+      { code_challenge: undefined },
+    ]) {
+      const given = { ...requestOf(makePkce()), client_id: clientId, ...more };
+      const { status, location, body } = await authorize(identity, {
+        ...given,
+        redirect_uri: 'https://evil.example/landing',
+      });
+      assert.deepEqual([status, location], [400, undefined], JSON.stringify(more));
+      assert.match(body, /login_required|unsupported_response_type|invalid_target|invalid_request/);
+      const onMachine = await authorize(identity, { ...given, redirect_uri: callback });
+      assert.deepEqual([onMachine.status, onMachine.location?.hostname], [303, '127.0.0.1']);
+    }
+  });
+
+  test('is shown without what could hide or reorder the text of the page', async () => {
+    const name = `Ba\u0000t\u202eon\u2066 \ud800\u200b${'x'.repeat(1000)}`;
+    const clientId = publish('/named.json', {
+      client_name: name,
+      grant_types: ['authorization_code', 'urn:ietf:params:oauth:grant-type:device_code'],
+    });
+    const given = { client_id: clientId, redirect_uri: callback };
+    const { request } = await begin(identity, requestOf(makePkce(), given));
+    const { client } = await made(read(identity, person, { request }));
+    assert.equal(client.name, `Ba ton \ufffd${'x'.repeat(192)}`);
+    assert.equal(client.name.length, 200);
+    const { user_code: userCode } = await newDevice(identity, { client_id: clientId });
+    assert.deepEqual((await made(read(identity, person, { userCode }))).client.name, client.name);
+  });
+
   test('is refused without https, and inside the network', async () => {
     for (const id of [
       'http://localhost/client.json',
@@ -204,5 +241,31 @@ describe('a client with a metadata document', { skip }, () => {
     assert.equal((await from('198.51.100.1', '/one-more.json')).status, 400);
     assert.equal((await from('198.51.100.1', '/many-0.json')).status, 303);
     assert.equal((await from('198.51.100.2', '/one-more.json')).status, 303);
+  });
+
+  test('that is sent slowly occupies few of the places, which are free again afterwards', async () => {
+    const slow: (() => void)[] = [];
+    const listeners = server.listeners('request') as ((...given: unknown[]) => void)[];
+    server.removeAllListeners('request');
+    server.on('request', (req, res) => {
+      if (req.url?.startsWith('/slow-')) slow.push(() => res.end('{}'));
+      else for (const listener of listeners) listener(req, res);
+    });
+    const from = (address: string, clientId: string) => {
+      const given = { ...requestOf(makePkce()), client_id: clientId, redirect_uri: callback };
+      return fetch(`${identity.url}/oauth2/authorize?${new URLSearchParams(given)}`, {
+        redirect: 'manual',
+        headers: { 'x-forwarded-for': address },
+      });
+    };
+    const attack = Array.from({ length: 6 }, (_, at) => from('198.51.100.3', `${origin}/slow-${at}.json`));
+    await until(() => slow.length >= documentBounds.runningOfAddressMax, 'the documents are requested');
+    assert.equal((await from('198.51.100.3', publish('/beside.json'))).status, 400);
+    assert.equal((await from('198.51.100.4', publish('/beside.json'))).status, 303);
+    assert.equal(slow.length, documentBounds.runningOfAddressMax);
+    for (const end of slow) end();
+    await Promise.all(attack);
+    const { status } = await from('198.51.100.3', publish('/after.json'));
+    assert.equal(status, 303);
   });
 });

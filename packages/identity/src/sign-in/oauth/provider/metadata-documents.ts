@@ -6,20 +6,31 @@ import { type OutboundClient, OutboundError } from '@baton/kernel/outbound/outbo
  */
 
 /** How many documents strangers can have fetched, per address and minute, and at the same time. */
-export const documentBounds = { ofAddressMax: 20, windowMs: 60_000, addressesMax: 10_000, runningMax: 20 };
+export const documentBounds = {
+  ofAddressMax: 20,
+  windowMs: 60_000,
+  addressesMax: 10_000,
+  runningMax: 20,
+  // A document that arrives slowly must not occupy the places of everybody.
+  runningOfAddressMax: 4,
+};
 const timeoutMs = 4000;
 
 export interface DocumentFetch {
   /** Whether another document may be fetched for this address now. */
   isAllowed(address: string): boolean;
-  /** Has the signature of `fetch`, for the library. */
-  fetch(url: string | URL | Request): Promise<Response>;
+  /** Has the signature of `fetch`, for the library, and for the address of a caller. */
+  fetch(url: string | URL | Request, address: string): Promise<Response>;
 }
 
 /** Fetches under the outbound rules: https, public addresses only, no redirects, one deadline, a bounded size. */
 export function createDocumentFetch(outbound: OutboundClient): DocumentFetch {
   const windows = new Map<string, { count: number; endsMs: number }>();
-  let running = 0;
+  /** One for each running fetch. */
+  const running: string[] = [];
+  const isFull = (key: string) =>
+    running.length >= documentBounds.runningMax ||
+    running.filter((one) => one === key).length >= documentBounds.runningOfAddressMax;
   return {
     isAllowed(address) {
       const nowMs = performance.now();
@@ -31,10 +42,12 @@ export function createDocumentFetch(outbound: OutboundClient): DocumentFetch {
       const window = windows.get(key) ?? { count: 0, endsMs: nowMs + documentBounds.windowMs };
       window.count += 1;
       windows.set(key, window);
-      return window.count <= documentBounds.ofAddressMax && running < documentBounds.runningMax;
+      return window.count <= documentBounds.ofAddressMax && !isFull(key);
     },
-    async fetch(url) {
-      running += 1;
+    async fetch(url, address) {
+      const key = clientOfAddress(address);
+      if (isFull(key)) throw new Error('too many documents are being fetched');
+      running.push(key);
       try {
         const document = await outbound.readJson(
           url instanceof Request ? url.url : String(url),
@@ -47,7 +60,7 @@ export function createDocumentFetch(outbound: OutboundClient): DocumentFetch {
           throw new Error('the document could not be read', { cause: error });
         throw error;
       } finally {
-        running -= 1;
+        running.splice(running.indexOf(key), 1);
       }
     },
   };
