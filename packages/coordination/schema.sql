@@ -1945,6 +1945,7 @@ create table sessions (
   expires_at timestamp(3) with time zone not null,
   ended_at timestamp(3) with time zone,
   sweep_at timestamp(3) with time zone default now() not null,
+  revocable_by text[],
   constraint sessions_pkey PRIMARY KEY (id),
   constraint sessions_status_check CHECK ((status = ANY (ARRAY['active'::text, 'stale'::text, 'closed'::text]))),
   constraint sessions_delegation_id_fkey FOREIGN KEY (delegation_id) REFERENCES delegations(id),
@@ -1959,6 +1960,7 @@ CREATE INDEX sessions_ever_on_behalf ON public.sessions USING btree (on_behalf_o
 CREATE INDEX sessions_newest ON public.sessions USING btree (tenant_id, started_at DESC, id DESC);
 CREATE INDEX sessions_of_principal ON public.sessions USING btree (principal_id) WHERE (status <> 'closed'::text);
 CREATE INDEX sessions_on_behalf ON public.sessions USING btree (on_behalf_of_id) WHERE (status <> 'closed'::text);
+CREATE INDEX sessions_revocable ON public.sessions USING gin (revocable_by) WITH (fastupdate=off) WHERE (status = 'active'::text);
 CREATE TRIGGER sessions_never_truncated BEFORE TRUNCATE ON public.sessions FOR EACH STATEMENT EXECUTE FUNCTION refuse_removal();
 CREATE TRIGGER sessions_stay BEFORE DELETE OR UPDATE OF id ON public.sessions FOR EACH ROW EXECUTE FUNCTION refuse_removal();
 

@@ -22,6 +22,11 @@ export interface Caller {
    * The binding, or the API key of a caller without an identity actor. Absent without a caller and for background work.
    */
   readonly credentialId?: string;
+  /**
+   * The hashes under which identity's list of revocations names the credential, its principal and its identity provider;
+   * absent for an API key.
+   */
+  readonly revocableBy?: readonly string[];
   /** The principal's agent in the registry; null or absent for other principals. */
   readonly agentId?: string | null;
   /**

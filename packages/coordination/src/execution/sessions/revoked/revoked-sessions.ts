@@ -1,0 +1,50 @@
+import { endFreeSession } from '../../../leases/end-session.ts';
+import type { JobTools } from '../../../service/job.ts';
+import { createDueJob } from '../../../service/queue-walk.ts';
+import type { Context } from '../../context.ts';
+import { findRevokedSession, findRevokedSessions, type RevokedSessionRow } from './revoked-sessions.sql.ts';
+
+/** Ends the sessions of revoked credentials. See docs/reference/sessions.md#revoked-credentials. */
+export interface RevokedSessions {
+  /** The maximum number of sessions of one call. */
+  readonly batchMax: number;
+  /**
+   * Ends one batch, each session in its own transaction. A session in use is left to a later call.
+   * @param revoked the hashes in identity's list
+   * @returns `batchMax` if more may be left
+   */
+  end(revoked: readonly string[]): Promise<number>;
+}
+
+export const revokedSessionsName = 'revoked sessions';
+const batchMax = 100;
+
+export function createRevokedSessions({
+  pool,
+  command,
+  log,
+}: Pick<JobTools<Context>, 'pool' | 'command' | 'log'>): RevokedSessions {
+  let hashes: readonly string[] = [];
+  const job = createDueJob<RevokedSessionRow>(
+    { name: revokedSessionsName, batchMax, log },
+    {
+      find: ([, afterId]) => pool.rows(findRevokedSessions(hashes, afterId, batchMax)),
+      positionOf: ({ id }) => ['-infinity', id],
+      handle: ({ id, tenant_id: tenantId }) =>
+        command(revokedSessionsName, tenantId, (context) => endRevokedSession(context, id, hashes)),
+    },
+  );
+  return {
+    batchMax,
+    end(revoked) {
+      hashes = revoked;
+      return job.run();
+    },
+  };
+}
+
+async function endRevokedSession(context: Context, sessionId: string, revoked: readonly string[]) {
+  const isRevoked = async () =>
+    (await context.db.row(findRevokedSession(context.tenantId, sessionId, revoked))) !== undefined;
+  return (await endFreeSession(context, sessionId, isRevoked)) === undefined ? 0 : 1;
+}
