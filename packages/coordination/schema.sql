@@ -181,6 +181,7 @@ create table api_keys (
 );
 CREATE INDEX api_keys_of_deciders ON public.api_keys USING btree (tenant_id, created_at DESC, id DESC) WHERE ((revoked_at IS NULL) AND (permissions && '{approvals.decide,admin}'::text[]));
 CREATE INDEX api_keys_of_principal ON public.api_keys USING btree (principal_id);
+CREATE INDEX api_keys_revoked ON public.api_keys USING btree (revoked_at) WHERE (revoked_at IS NOT NULL);
 CREATE TRIGGER api_keys_note_revoked AFTER UPDATE OF revoked_at ON public.api_keys FOR EACH ROW WHEN (((new.revoked_at IS NOT NULL) AND (old.revoked_at IS NULL))) EXECUTE FUNCTION note_credential_change();
 
 create table approval_outcomes (
@@ -904,6 +905,7 @@ CREATE INDEX iam_bindings_of_access_role ON public.iam_bindings USING btree (ten
 CREATE INDEX iam_bindings_of_deciders ON public.iam_bindings USING btree (tenant_id, created_at DESC, id DESC) WHERE ((status = 'active'::text) AND (permissions && '{approvals.decide,admin}'::text[]));
 CREATE INDEX iam_bindings_of_identity ON public.iam_bindings USING btree (tenant_id, iam_principal_id);
 CREATE INDEX iam_bindings_of_principal ON public.iam_bindings USING btree (principal_id, created_at DESC);
+CREATE INDEX iam_bindings_revoked ON public.iam_bindings USING btree (revoked_at) WHERE (revoked_at IS NOT NULL);
 CREATE TRIGGER iam_bindings_note_change AFTER UPDATE OF status, permissions ON public.iam_bindings FOR EACH ROW WHEN (((new.status <> old.status) OR (new.permissions <> old.permissions))) EXECUTE FUNCTION note_credential_change();
 
 create table idempotency_keys (

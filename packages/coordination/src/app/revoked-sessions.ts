@@ -8,9 +8,12 @@ import {
 import type { Job } from '../service/job.ts';
 import type { WorkerTools } from './background.ts';
 
+/** The worker's interval without the list, and at most with it. */
+const pauseMsMax = 1000;
+
 /**
- * Ends the sessions of revoked credentials while identity's list names them: those that the processes with the requests
- * left because they were in use, or because the process ended.
+ * Ends the sessions of revoked API keys and bindings, and of the credentials in identity's list. The processes that serve
+ * requests have ended most of the latter; some were in use, or the process ended.
  */
 export function endRevokedSessions(tools: WorkerTools): Job {
   const { settings, log } = tools;
@@ -19,10 +22,10 @@ export function endRevokedSessions(tools: WorkerTools): Job {
   return {
     name: revokedSessionsName,
     batchMax: sessions.batchMax,
-    pauseMsMax: settings.CP_IAM_REVOCATIONS_INTERVAL_SECONDS * 1000,
+    pauseMsMax,
     async run() {
       await revocations?.ready();
-      const revoked = revocations?.revoked() ?? [];
+      const revoked = [...(revocations?.revoked() ?? []), ...(await sessions.findRevokedKeys())];
       return revoked.length === 0 ? 0 : sessions.end(revoked);
     },
     close: async () => revocations?.close(),

@@ -23,8 +23,8 @@ export interface Caller {
    */
   readonly credentialId?: string;
   /**
-   * The hashes under which identity's list of revocations names the credential, its principal and its identity provider;
-   * absent for an API key.
+   * The hashes of the ids whose revocation ends the access: the credential, and for an access token also the identity, its
+   * identity provider and the binding.
    */
   readonly revocableBy?: readonly string[];
   /** The principal's agent in the registry; null or absent for other principals. */

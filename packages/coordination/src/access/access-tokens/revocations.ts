@@ -83,7 +83,7 @@ class PolledRevocations implements Revocations {
     this.#refuseUnproven(claims);
     if (claims.issuedAtSeconds < this.#notBeforeSeconds) return true;
     if (this.#entries.size === 0) return false;
-    return [sha256(claims.iamTenantId), ...revocableByOf(claims)].some((key) => {
+    return [revocationHash(claims.iamTenantId), ...revocableByOf(claims)].some((key) => {
       const notBefore = this.#entries.get(key);
       return notBefore !== undefined && (notBefore === null || claims.issuedAtSeconds < notBefore);
     });
@@ -175,14 +175,15 @@ class PolledRevocations implements Revocations {
   }
 }
 
-const sha256 = (text: string) => hash('sha256', text, 'base64url');
+/** The form in which the list names an id. */
+export const revocationHash = (id: string) => hash('sha256', id, 'base64url');
 
 /** The hashes under which the list names a token's credential, principal and identity provider. */
 export function revocableByOf(claims: TokenClaims): string[] {
   const { iamPrincipalId, credentialId, iamTenantId, clientId } = claims;
   return [iamPrincipalId, credentialId, clientId && `${iamTenantId} ${clientId}`]
     .filter((id) => id !== undefined)
-    .map(sha256);
+    .map(revocationHash);
 }
 
 function listIn(json: unknown): { entries: Entries; notBeforeSeconds: number } | undefined {

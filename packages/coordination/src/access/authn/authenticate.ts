@@ -14,6 +14,7 @@ import {
   type RevocationsOptions,
   RevocationsUnavailableError,
   revocableByOf,
+  revocationHash,
   revocationsUrlOf,
 } from '../access-tokens/revocations.ts';
 import {
@@ -230,7 +231,7 @@ function callerOf(entry: EntryRow, claims: TokenClaims, isJudged: boolean): Call
     iamPrincipalId: claims.iamPrincipalId,
     scopes: claims.scopes,
     credentialId: entry.binding_id,
-    revocableBy: revocableByOf(claims),
+    revocableBy: [...revocableByOf(claims), revocationHash(entry.binding_id)],
     agentId: entry.agent_id,
     ...signInOf(claims),
     ...rights,
@@ -267,6 +268,7 @@ async function enterWithKey(
     iamPrincipalId: null,
     permissions: new Set(entry.permissions),
     credentialId: entry.id,
+    revocableBy: [revocationHash(entry.id)],
     agentId: entry.agent_id,
   };
 }

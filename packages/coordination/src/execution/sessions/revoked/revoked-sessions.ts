@@ -1,8 +1,14 @@
+import { revocationHash } from '../../../access/access-tokens/revocations.ts';
 import { endFreeSession } from '../../../leases/end-session.ts';
 import type { JobTools } from '../../../service/job.ts';
 import { createDueJob } from '../../../service/queue-walk.ts';
 import type { Context } from '../../context.ts';
-import { findRevokedSession, findRevokedSessions, type RevokedSessionRow } from './revoked-sessions.sql.ts';
+import {
+  findRevokedKeys,
+  findRevokedSession,
+  findRevokedSessions,
+  type RevokedSessionRow,
+} from './revoked-sessions.sql.ts';
 
 /** Ends the sessions of revoked credentials. See docs/reference/sessions.md#revoked-credentials. */
 export interface RevokedSessions {
@@ -10,14 +16,17 @@ export interface RevokedSessions {
   readonly batchMax: number;
   /**
    * Ends one batch, each session in its own transaction. A session in use is left to a later call.
-   * @param revoked the hashes in identity's list
+   * @param revoked the hashes of what was revoked
    * @returns `batchMax` if more may be left
    */
   end(revoked: readonly string[]): Promise<number>;
+  /** The hashes of API keys and bindings that were revoked lately, at most 5,000. */
+  findRevokedKeys(): Promise<string[]>;
 }
 
 export const revokedSessionsName = 'revoked sessions';
 const batchMax = 100;
+const keysMax = 5000;
 
 export function createRevokedSessions({
   pool,
@@ -39,6 +48,9 @@ export function createRevokedSessions({
     end(revoked) {
       hashes = revoked;
       return job.run();
+    },
+    async findRevokedKeys() {
+      return (await pool.rows(findRevokedKeys(keysMax))).map(({ id }) => revocationHash(id));
     },
   };
 }
