@@ -32,7 +32,7 @@ const revoked = new Set<string>();
 let isDelivered = false;
 
 before(async () => {
-  baton = await startCoordination();
+  baton = await startCoordination({ CP_LEGACY_API_KEYS_ENABLED: 'true' });
   publish();
 });
 afterEach(async () => {
