@@ -181,6 +181,7 @@ create table api_keys (
 );
 CREATE INDEX api_keys_of_deciders ON public.api_keys USING btree (tenant_id, created_at DESC, id DESC) WHERE ((revoked_at IS NULL) AND (permissions && '{approvals.decide,admin}'::text[]));
 CREATE INDEX api_keys_of_principal ON public.api_keys USING btree (principal_id);
+CREATE INDEX api_keys_revoked ON public.api_keys USING btree (revoked_at) WHERE (revoked_at IS NOT NULL);
 CREATE TRIGGER api_keys_note_revoked AFTER UPDATE OF revoked_at ON public.api_keys FOR EACH ROW WHEN (((new.revoked_at IS NOT NULL) AND (old.revoked_at IS NULL))) EXECUTE FUNCTION note_credential_change();
 
 create table approval_outcomes (
@@ -904,6 +905,7 @@ CREATE INDEX iam_bindings_of_access_role ON public.iam_bindings USING btree (ten
 CREATE INDEX iam_bindings_of_deciders ON public.iam_bindings USING btree (tenant_id, created_at DESC, id DESC) WHERE ((status = 'active'::text) AND (permissions && '{approvals.decide,admin}'::text[]));
 CREATE INDEX iam_bindings_of_identity ON public.iam_bindings USING btree (tenant_id, iam_principal_id);
 CREATE INDEX iam_bindings_of_principal ON public.iam_bindings USING btree (principal_id, created_at DESC);
+CREATE INDEX iam_bindings_revoked ON public.iam_bindings USING btree (revoked_at) WHERE (revoked_at IS NOT NULL);
 CREATE TRIGGER iam_bindings_note_change AFTER UPDATE OF status, permissions ON public.iam_bindings FOR EACH ROW WHEN (((new.status <> old.status) OR (new.permissions <> old.permissions))) EXECUTE FUNCTION note_credential_change();
 
 create table idempotency_keys (
@@ -1945,6 +1947,7 @@ create table sessions (
   expires_at timestamp(3) with time zone not null,
   ended_at timestamp(3) with time zone,
   sweep_at timestamp(3) with time zone default now() not null,
+  revocable_by text[],
   constraint sessions_pkey PRIMARY KEY (id),
   constraint sessions_status_check CHECK ((status = ANY (ARRAY['active'::text, 'stale'::text, 'closed'::text]))),
   constraint sessions_delegation_id_fkey FOREIGN KEY (delegation_id) REFERENCES delegations(id),
@@ -1959,6 +1962,7 @@ CREATE INDEX sessions_ever_on_behalf ON public.sessions USING btree (on_behalf_o
 CREATE INDEX sessions_newest ON public.sessions USING btree (tenant_id, started_at DESC, id DESC);
 CREATE INDEX sessions_of_principal ON public.sessions USING btree (principal_id) WHERE (status <> 'closed'::text);
 CREATE INDEX sessions_on_behalf ON public.sessions USING btree (on_behalf_of_id) WHERE (status <> 'closed'::text);
+CREATE INDEX sessions_revocable ON public.sessions USING gin (revocable_by) WITH (fastupdate=off) WHERE (status = 'active'::text);
 CREATE TRIGGER sessions_never_truncated BEFORE TRUNCATE ON public.sessions FOR EACH STATEMENT EXECUTE FUNCTION refuse_removal();
 CREATE TRIGGER sessions_stay BEFORE DELETE OR UPDATE OF id ON public.sessions FOR EACH ROW EXECUTE FUNCTION refuse_removal();
 

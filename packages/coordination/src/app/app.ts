@@ -6,19 +6,23 @@ import { type RunningService, runService } from '@baton/kernel/http/running-serv
 import { readGeneratedDocument } from '@baton/kernel/openapi/docs-page';
 import { createLog, type Logger } from '@baton/kernel/process/log';
 import { requestMetrics } from '@baton/kernel/process/metrics';
+import type { RevocationsOptions } from '../access/access-tokens/revocations.ts';
 import { type Authenticator, createAuthenticator } from '../access/authn/authenticate.ts';
 import { createEntitlement } from '../access/entitlement/entitlement.ts';
 import { openLicenceService } from '../access/entitlement/licence-service.ts';
 import { withLicence } from '../access/entitlement/licensed.ts';
 import { openSecretStore } from '../access/secret-store/open-secret-store.ts';
+import { createRevokedSessions } from '../execution/sessions/revoked/revoked-sessions.ts';
 import { openGateway } from '../memory/gateway/gateway.ts';
 import { openIdentityAdministration } from '../registry/identity-administration-tokens/identity-client.ts';
 import { openContentStore } from '../results/contents/open-store.ts';
 import { openAuthorization } from './authz/authorization.ts';
+import { workerTools } from './background.ts';
 import type { Tools } from './context.ts';
 import { endpoints } from './endpoints.ts';
 import type { Measures } from './health/measures.ts';
 import { Notifier } from './notifier/notifier.ts';
+import { RevocationFollower } from './revoked-sessions.ts';
 import { coordinationRuntime } from './runtime.ts';
 import { readCoordinationSettings, type Settings } from './settings.ts';
 import { openStore } from './store.ts';
@@ -55,9 +59,10 @@ export async function createCoordination({
   const secrets = openSecretStore(settings);
   const identityAdministration = openIdentityAdministration(settings);
   const { pool, registry, counters, health } = await openStore(settings, log, 'baton-coordination', measures);
-  const authenticator: Authenticator = authenticatorOf({ pool, settings, log, registry }, () =>
-    stream.checkAgain(),
-  );
+  const authenticator: Authenticator = authenticatorOf({ pool, settings, log, registry }, (revoked) => {
+    stream.checkAgain();
+    follower.follow(revoked);
+  });
   const authorization = openAuthorization({ settings, log, registry, pool });
   const { authorizeReader } = authorization;
   const stream: EventStream = new EventStream({
@@ -108,6 +113,9 @@ export async function createCoordination({
     stream.wake(tenantId);
     notifier.announceJournal(tenantId);
   };
+  // What ends a session isn't decided by permissions.
+  const background = workerTools({ ...tools, pool, wake, authorities: undefined });
+  const follower = new RevocationFollower(createRevokedSessions(background), log);
   const service = await runService({
     runtime: coordinationRuntime(tools, {
       pool,
@@ -128,6 +136,7 @@ export async function createCoordination({
     beforeDrained: () => stream.close(),
     async afterDrained() {
       await authenticator.close();
+      await follower.close();
       await authorization.close();
       contents?.close();
       await notifier.close();
@@ -146,7 +155,7 @@ interface AuthenticatorParts {
 /** Adds the license check if it is enabled. */
 function authenticatorOf(
   { pool, settings, log, registry }: AuthenticatorParts,
-  onRevocation: () => void,
+  onRevocation: RevocationsOptions['onRevocation'],
 ): Authenticator {
   const connectionsMax = settings.CP_DATABASE_CONNECTIONS_MAX;
   const authenticator = createAuthenticator(pool, settings, log, connectionsMax, onRevocation);

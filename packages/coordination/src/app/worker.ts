@@ -48,6 +48,7 @@ import { watchEpoch } from './health/epoch-watch.ts';
 import { openHealthPort } from './health/health-port.ts';
 import { watchHorizon } from './health/horizon.ts';
 import type { Measures } from './health/measures.ts';
+import { endRevokedSessions } from './revoked-sessions.ts';
 import { readCoordinationSettings } from './settings.ts';
 
 export interface Worker {
@@ -59,6 +60,7 @@ const jobMakers: readonly ((tools: WorkerTools) => Job)[] = [
   expireDueSessions,
   expireDueClaims,
   finishEndings,
+  endRevokedSessions,
   recordStalledRuns,
   tidyWorkQueue,
   removeUnusedSets,

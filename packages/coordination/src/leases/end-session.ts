@@ -111,6 +111,20 @@ export async function expireFreeSession(
 }
 
 /**
+ * Closes a session, unless another command is using it.
+ * @param isDue checked under the session's lock
+ * @returns the same as `endSession`
+ */
+export async function endFreeSession(
+  context: Context,
+  sessionId: string,
+  isDue: () => Promise<boolean>,
+): Promise<EndedSession | undefined> {
+  const locked = await context.db.row(tryLockSession(context.tenantId, sessionId));
+  return locked !== undefined && (await isDue()) ? endSession(context, sessionId) : undefined;
+}
+
+/**
  * Ends a session whose delegation was revoked or has expired, for a command that already shares the session's lock or
  * has a task locked: waiting for other holders of the lock could deadlock. A session in use by others is ended at its
  * next use.

@@ -22,6 +22,11 @@ export interface Caller {
    * The binding, or the API key of a caller without an identity actor. Absent without a caller and for background work.
    */
   readonly credentialId?: string;
+  /**
+   * The hashes of the ids whose revocation ends the access: the credential, and for an access token also the identity,
+   * its identity provider and the binding.
+   */
+  readonly revocableBy?: readonly string[];
   /** The principal's agent in the registry; null or absent for other principals. */
   readonly agentId?: string | null;
   /**

@@ -1421,6 +1421,7 @@ interface SessionsTable {
   expires_at: string;
   ended_at: string | null;
   sweep_at: Generated<string>;
+  revocable_by: string[] | null;
 }
 
 interface SkillAssignmentsTable {

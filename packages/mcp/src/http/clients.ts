@@ -40,7 +40,8 @@ export const clientBounds = {
   leaseSeconds: 60,
   /**
    * A client that signs in by browser refreshes its access token only for a call. This long before the token expires,
-   * its leases are extended to the idle limit, because nothing here can renew them afterwards.
+   * its leases are extended to the idle limit, because nothing here can renew them afterwards. If its grant is revoked,
+   * coordination ends them at once.
    */
   expiresSoonMs: 60_000,
 };

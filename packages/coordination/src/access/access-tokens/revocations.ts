@@ -11,8 +11,11 @@ export interface RevocationsOptions {
   readonly staleAfterMs: number;
   readonly requestTimeoutMs: number;
   readonly log: Logger;
-  /** Called after a revocation: open streams must check their credentials again. */
-  readonly onRevocation: () => void;
+  /**
+   * Called after a revocation: open streams must check their credentials again, and the sessions of `revoked` end.
+   * @param revoked see `Revocations`
+   */
+  readonly onRevocation: (revoked: readonly string[]) => void;
 }
 
 /** The list is unavailable, and the token is too old to be accepted without it. */
@@ -24,6 +27,11 @@ export interface Revocations {
   ready(): Promise<void> | undefined;
   /** @throws RevocationsUnavailableError */
   covers(claims: TokenClaims): boolean;
+  /**
+   * The hashes of what is revoked without a time. An entry with a time rejects earlier tokens only, whose principals
+   * may continue with new ones.
+   */
+  revoked(): readonly string[];
   /** Reads the list at once, after a revocation in the same process. */
   refresh(): Promise<void>;
   close(): Promise<void>;
@@ -75,11 +83,14 @@ class PolledRevocations implements Revocations {
     this.#refuseUnproven(claims);
     if (claims.issuedAtSeconds < this.#notBeforeSeconds) return true;
     if (this.#entries.size === 0) return false;
-    const { iamPrincipalId, credentialId, iamTenantId, clientId } = claims;
-    return [iamPrincipalId, credentialId, iamTenantId, `${iamTenantId} ${clientId}`].some((id) => {
-      const notBefore = id === undefined ? undefined : this.#entries.get(hash('sha256', id, 'base64url'));
+    return [revocationHash(claims.iamTenantId), ...revocableByOf(claims)].some((key) => {
+      const notBefore = this.#entries.get(key);
       return notBefore !== undefined && (notBefore === null || claims.issuedAtSeconds < notBefore);
     });
+  }
+
+  revoked(): readonly string[] {
+    return [...this.#entries].filter(([, notBefore]) => notBefore === null).map(([key]) => key);
   }
 
   async refresh(): Promise<void> {
@@ -141,7 +152,7 @@ class PolledRevocations implements Revocations {
     this.#notBeforeSeconds = list.notBeforeSeconds;
     const isChanged = text !== this.#text;
     this.#text = text;
-    if (isChanged && (list.entries.size > 0 || list.notBeforeSeconds > 0)) onRevocation();
+    if (isChanged && (list.entries.size > 0 || list.notBeforeSeconds > 0)) onRevocation(this.revoked());
   }
 
   #noteUnsupported(): void {
@@ -162,6 +173,17 @@ class PolledRevocations implements Revocations {
       'the revocation list is unavailable: access tokens of principals disabled meanwhile are accepted until they expire, or until they are too old to be accepted without the list',
     );
   }
+}
+
+/** The form in which the list names an id. */
+export const revocationHash = (id: string) => hash('sha256', id, 'base64url');
+
+/** The hashes under which the list names a token's credential, principal and identity provider. */
+export function revocableByOf(claims: TokenClaims): string[] {
+  const { iamPrincipalId, credentialId, iamTenantId, clientId } = claims;
+  return [iamPrincipalId, credentialId, clientId && `${iamTenantId} ${clientId}`]
+    .filter((id) => id !== undefined)
+    .map(revocationHash);
 }
 
 function listIn(json: unknown): { entries: Entries; notBeforeSeconds: number } | undefined {

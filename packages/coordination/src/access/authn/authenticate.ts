@@ -11,7 +11,10 @@ import { createJwks, KeysUnavailableError } from '../access-tokens/jwks.ts';
 import {
   createRevocations,
   type Revocations,
+  type RevocationsOptions,
   RevocationsUnavailableError,
+  revocableByOf,
+  revocationHash,
   revocationsUrlOf,
 } from '../access-tokens/revocations.ts';
 import {
@@ -64,7 +67,7 @@ export function createAuthenticator(
   settings: Settings,
   log: Logger,
   connectionsMax: number,
-  onRevocation: () => void = () => undefined,
+  onRevocation: RevocationsOptions['onRevocation'] = () => undefined,
 ): Authenticator {
   // Anyone can invent a key, so reads are bounded; a token is verified before its binding is read.
   const keyReads = limitCredentialReads(connectionsMax);
@@ -73,7 +76,7 @@ export function createAuthenticator(
     staleAfterMs: settings.CP_IAM_BINDING_STALE_AFTER_SECONDS * 1000,
   });
   const tokens = settings.CP_IAM_ISSUER === '' ? undefined : createTokens(keysOf(settings, log), settings);
-  const revocations = tokens && revocationsOf(settings, log, onRevocation);
+  const revocations = tokens && openRevocations(settings, log, onRevocation);
   const rateLimit = createRateLimit(settings);
   if (tokens !== undefined && /^(false|0|no|off)$/i.test(settings.CP_IAM_ENABLED.trim()))
     log.warn('CP_IAM_ENABLED is false and is ignored: CP_IAM_ISSUER and CP_IAM_JWKS_URL are set');
@@ -123,7 +126,12 @@ export function createAuthenticator(
   };
 }
 
-function revocationsOf(settings: Settings, log: Logger, onRevocation: () => void): Revocations | undefined {
+/** @returns undefined if the address of the list isn't known */
+export function openRevocations(
+  settings: Settings,
+  log: Logger,
+  onRevocation: RevocationsOptions['onRevocation'] = () => undefined,
+): Revocations | undefined {
   const url = revocationsUrlOf(settings);
   if (url === undefined) {
     log.warn(
@@ -223,6 +231,7 @@ function callerOf(entry: EntryRow, claims: TokenClaims, isJudged: boolean): Call
     iamPrincipalId: claims.iamPrincipalId,
     scopes: claims.scopes,
     credentialId: entry.binding_id,
+    revocableBy: [...revocableByOf(claims), revocationHash(entry.binding_id)],
     agentId: entry.agent_id,
     ...signInOf(claims),
     ...rights,
@@ -259,6 +268,7 @@ async function enterWithKey(
     iamPrincipalId: null,
     permissions: new Set(entry.permissions),
     credentialId: entry.id,
+    revocableBy: [revocationHash(entry.id)],
     agentId: entry.agent_id,
   };
 }

@@ -31,6 +31,7 @@ export interface NewSession {
     environment: JsonObject;
   } | null;
   metadata: JsonObject;
+  revocableBy: readonly string[] | null;
   ttlSeconds: number;
 }
 
@@ -40,12 +41,12 @@ export function insertSession({ harness, ...session }: NewSession) {
     with granted as materialized (select clock_timestamp() as at)
     insert into sessions (id, tenant_id, principal_id, on_behalf_of_id, delegation_id, client_name, client_version,
       control_level, harness_type, harness_version, protocol_version, hostname, harness_capabilities, environment,
-      metadata, lease_seconds, started_at, heartbeat_at, expires_at, sweep_at)
+      metadata, revocable_by, lease_seconds, started_at, heartbeat_at, expires_at, sweep_at)
     values (${session.id}, ${session.tenantId}, ${session.principalId}, ${session.onBehalfOfId}, ${session.delegationId},
       ${session.clientName}, ${session.clientVersion}, ${session.controlLevel}, ${harness?.type ?? null},
       ${harness?.version ?? null}, ${harness?.protocolVersion ?? null}, ${harness?.hostname ?? null},
       ${harness?.capabilities ?? null}, ${environment}, ${JSON.stringify(session.metadata)},
-      ${session.ttlSeconds}::integer, (select at from granted), (select at from granted),
+      ${session.revocableBy}, ${session.ttlSeconds}::integer, (select at from granted), (select at from granted),
       (select at from granted) + make_interval(secs => ${session.ttlSeconds}),
       (select at from granted) + make_interval(secs => ${session.ttlSeconds}))
     returning *`;
@@ -122,13 +123,14 @@ function sessionsToSee(tenantId: string, viewerId: string) {
  * Extends a live session's lease. Returns no row if it can't be extended. Shared locks on the caller and the session
  * protect against a concurrent disable or close. The lease is checked, and the new one starts, at `live.at`, once the
  * row is locked: if a rival locks the row without changing it, PostgreSQL continues with the values from before the
- * wait.
+ * wait. The owner's credential replaces the previous one; if it is the same, the update changes no indexed column.
  */
 export function updateSessionLease(beat: {
   tenantId: string;
   sessionId: string;
   callerId: string;
   mayManage: boolean;
+  revocableBy: readonly string[] | null;
   /** Null for the original length. */
   ttlSeconds: number | null;
 }) {
@@ -152,7 +154,9 @@ export function updateSessionLease(beat: {
     )
     update sessions s
     set heartbeat_at = live.at, expires_at = live.at + make_interval(secs => coalesce(${beat.ttlSeconds}::integer, s.lease_seconds)),
-      sweep_at = least(s.sweep_at, live.at + make_interval(secs => coalesce(${beat.ttlSeconds}::integer, s.lease_seconds)))
+      sweep_at = least(s.sweep_at, live.at + make_interval(secs => coalesce(${beat.ttlSeconds}::integer, s.lease_seconds))),
+      revocable_by = case when s.principal_id = ${beat.callerId}
+        and s.revocable_by is distinct from ${beat.revocableBy}::text[] then ${beat.revocableBy}::text[] else s.revocable_by end
     from live where s.id = live.id and live.live_until > live.at
     returning s.*`;
 }

@@ -58,6 +58,7 @@ export async function openSession(context: Context, request: SessionRequest): Pr
               capabilities: knownCapabilitiesOf(harness.capabilities),
             },
       metadata: request.metadata,
+      revocableBy: caller.revocableBy ?? null,
       ttlSeconds,
     }),
   )) as SessionRow;
@@ -150,9 +151,15 @@ async function renewInTransaction(
 
 function renewLease(context: Context, sessionId: string, ttlSeconds: number | null) {
   const { db, tenantId, caller } = context;
-  const callerId = caller.principalId;
   return db.row(
-    updateSessionLease({ tenantId, sessionId, callerId, mayManage: mayManage(context), ttlSeconds }),
+    updateSessionLease({
+      tenantId,
+      sessionId,
+      callerId: caller.principalId,
+      mayManage: mayManage(context),
+      revocableBy: caller.revocableBy ?? null,
+      ttlSeconds,
+    }),
   );
 }
 
