@@ -88,7 +88,10 @@ export const OauthRequest = z
           .enum(['baton', 'registered', 'document'])
           .describe('`document`: only the host of its id is proven, by its metadata document.'),
         host: z.string().nullable().describe('The host of its metadata document.'),
-        redirectHost: z.string().nullable().describe('Where the browser is sent, or the scheme of the application; null for a device.'),
+        redirectHost: z
+          .string()
+          .nullable()
+          .describe('Where the browser is sent, or the scheme of the application; null for a device.'),
       })
       .describe('Who requests access.'),
     device: z

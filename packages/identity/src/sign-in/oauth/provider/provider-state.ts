@@ -21,6 +21,8 @@ export interface ProviderState {
   /** The authorization request: written when one begins, present when one is resumed. */
   interaction?: { readonly uid: string; readonly payload: Record<string, unknown> };
   client?: ShownClient;
+  /** The document of the client could not be fetched now, which says nothing about the client. */
+  isDocumentMissing?: boolean;
   /** The last code or refresh token that was found. */
   found?: Record<string, unknown>;
   /** The scopes that a refresh requests; all of the grant by default. */
