@@ -21,7 +21,7 @@ export interface ProviderState {
   /** The authorization request: written when one begins, present when one is resumed. */
   interaction?: { readonly uid: string; readonly payload: Record<string, unknown> };
   client?: ShownClient;
-  /** The document of the client could not be fetched now, which says nothing about the client. */
+  /** The document of the client could not be fetched now; the client may still publish it. */
   isDocumentMissing?: boolean;
   /** The last code or refresh token that was found. */
   found?: Record<string, unknown>;
