@@ -21,6 +21,7 @@ import {
   findSession,
   findSessions,
   insertSession,
+  shareLiveSession,
 } from './browser-sessions.sql.ts';
 
 /** The last use is stored again only when the stored one is older than this. */
@@ -94,6 +95,15 @@ export async function resolveSession(
   const presented = presentSession(context, secret, action);
   const row = await resolveCredential(context, presented, findPresented(context, presented, audience));
   return { row, presented };
+}
+
+/**
+ * Checks again, in a transaction, that a presented session has not ended; its end waits for the transaction.
+ * @throws Refusal `invalid_token`
+ */
+export async function refuseEndedSession({ db }: Context, { id }: PresentedSessionRow): Promise<void> {
+  if ((await db.row(shareLiveSession(id))) === undefined)
+    fail('invalid_token', {}, { reason: 'session_ended' });
 }
 
 function findPresented(

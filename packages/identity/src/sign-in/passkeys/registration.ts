@@ -6,8 +6,7 @@ import { audit } from '../../records/audit.ts';
 import { emit } from '../../records/journal/journal.ts';
 import { recordedTransaction } from '../../records/journal/recorded-transaction.ts';
 import type { PresentedSessionRow } from '../browser-sessions/browser-session.ts';
-import { shareLiveSession } from '../browser-sessions/browser-sessions.sql.ts';
-import { resolveSession } from '../browser-sessions/browser-sessions.ts';
+import { refuseEndedSession, resolveSession } from '../browser-sessions/browser-sessions.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { type Challenge, makeChallenge, openChallenge, useChallenge } from './challenges.ts';
@@ -162,8 +161,7 @@ export async function registerOwnPasskey(
     const person = await lockMember(inside.db, tenantId, principalId);
     if (person?.status !== 'active') fail('invalid_token', {}, { reason: 'principal_not_active' });
     // A recovery may have replaced the person's passkeys during the wait: the holder of a stolen session keeps none.
-    if ((await inside.db.row(shareLiveSession(row.id))) === undefined)
-      fail('invalid_token', {}, { reason: 'session_ended' });
+    await refuseEndedSession(inside, row);
     return (await storePasskey(inside, { tenantId, principalId }, verified)).row;
   });
 }

@@ -3,7 +3,7 @@ import type Provider from 'oidc-provider';
 import type { AdapterFactory, ClientMetadata, Configuration, KoaContextWithOIDC } from 'oidc-provider';
 import type { OutboundClient } from '@baton/kernel/outbound/outbound';
 import type { Settings } from '../../settings.ts';
-import { createDocumentFetch, type DocumentFetch } from './metadata-documents.ts';
+import { BadDocument, createDocumentFetch, type DocumentFetch } from './metadata-documents.ts';
 import type { ProviderLoader } from './provider-loader.ts';
 import { currentState } from './provider-state.ts';
 
@@ -114,7 +114,7 @@ function configurationOf(
         return `/oauth2/interactions/${uid}`;
       },
     },
-    fetch: (url) => documents.fetch(url, currentState().context.address),
+    fetch: (url) => fetchDocument(documents, url),
     features: {
       devInteractions: { enabled: false },
       userinfo: { enabled: false },
@@ -140,11 +140,26 @@ function configurationOf(
       clientIdMetadataDocument: {
         enabled: true,
         ack: 'draft-02',
-        allowFetch: () => documents.isAllowed(currentState().context.address),
+        allowFetch: () => {
+          const state = currentState();
+          const isAllowed = documents.isAllowed(state.context.address);
+          if (!isAllowed) state.isDocumentMissing = true;
+          return isAllowed;
+        },
         cacheDuration: documentCacheSeconds,
       },
     },
   };
+}
+
+async function fetchDocument(documents: DocumentFetch, url: string | URL | Request): Promise<Response> {
+  const state = currentState();
+  try {
+    return await documents.fetch(url, state.context.address);
+  } catch (error) {
+    if (!(error instanceof BadDocument)) state.isDocumentMissing = true;
+    throw error;
+  }
 }
 
 /** The first address in the settings, for clients that name none. */

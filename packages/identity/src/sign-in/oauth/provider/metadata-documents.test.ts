@@ -38,7 +38,7 @@ let folder: string;
 let fetched: string[] = [];
 const documents = new Map<
   string,
-  (id: string) => { status?: number; headers?: Record<string, string>; body: string }
+  (id: string) => { status?: number; headers?: Record<string, string>; isCut?: boolean; body: string }
 >();
 
 before(async () => {
@@ -67,8 +67,10 @@ before(async () => {
     const {
       status = 200,
       headers = {},
+      isCut = false,
       body,
     } = documents.get(path)?.(`${origin}${path}`) ?? { status: 404, body: '' };
+    if (isCut) return void req.socket.destroy();
     res.writeHead(status, { 'content-type': 'application/json', ...headers });
     res.end(body);
   });
@@ -241,6 +243,29 @@ describe('a client with a metadata document', { skip }, () => {
     assert.equal((await from('198.51.100.1', '/one-more.json')).status, 400);
     assert.equal((await from('198.51.100.1', '/many-0.json')).status, 303);
     assert.equal((await from('198.51.100.2', '/one-more.json')).status, 303);
+  });
+
+  test('keeps its refresh token while its document can not be fetched, and loses it with the document', async () => {
+    const clientId = publish('/down.json');
+    const first = await identity.another();
+    const { refresh_token: token } = await connect(first, person, {
+      client_id: clientId,
+      redirect_uri: callback,
+    });
+    // Another process has not cached the document.
+    const other = await identity.another();
+    const published = documents.get('/down.json');
+    documents.set('/down.json', () => ({ isCut: true, body: '' }));
+    const { status, body, headers } = await refresh(other, token, { client_id: clientId });
+    assert.deepEqual([status, body.error], [503, 'temporarily_unavailable']);
+    assert.equal(headers.get('retry-after'), '10');
+    documents.delete('/down.json');
+    const gone = await refresh(other, token, { client_id: clientId });
+    assert.deepEqual([gone.status, gone.body.error], [401, 'invalid_client']);
+    documents.set('/down.json', published as NonNullable<typeof published>);
+    assert.equal((await refresh(other, token, { client_id: clientId })).status, 200);
+    await other.close();
+    await first.close();
   });
 
   test('that is sent slowly occupies few of the places, which are free again afterwards', async () => {

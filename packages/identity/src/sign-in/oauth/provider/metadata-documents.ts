@@ -1,5 +1,5 @@
 import { clientOfAddress } from '@baton/kernel/listener/counted-address';
-import { type OutboundClient, OutboundError } from '@baton/kernel/outbound/outbound';
+import { type OutboundClient, OutboundError, type OutboundFailure } from '@baton/kernel/outbound/outbound';
 
 /**
  * Client ID metadata documents: a client is described by a document at its id (see docs/reference/oauth.md#clients).
@@ -15,6 +15,13 @@ export const documentBounds = {
   runningOfAddressMax: 4,
 };
 const timeoutMs = 4000;
+/** A public address answered, and with nothing that could be a document. */
+const badDocuments: readonly OutboundFailure[] = ['bad_status', 'bad_encoding', 'too_large', 'not_json'];
+
+/** The client has no document any more, in contrast to one that can't be fetched now. */
+export class BadDocument extends Error {
+  override readonly name = 'BadDocument';
+}
 
 export interface DocumentFetch {
   /** Whether another document may be fetched for this address now. */
@@ -56,6 +63,8 @@ export function createDocumentFetch(outbound: OutboundClient): DocumentFetch {
         return Response.json(withApplicationType(document));
       } catch (error) {
         // The client chooses the address, so it must not learn what is behind it.
+        if (error instanceof OutboundError && badDocuments.includes(error.failure))
+          throw new BadDocument('the address has no document', { cause: error });
         if (error instanceof OutboundError)
           throw new Error('the document could not be read', { cause: error });
         throw error;

@@ -21,6 +21,8 @@ export interface ProviderState {
   /** The authorization request: written when one begins, present when one is resumed. */
   interaction?: { readonly uid: string; readonly payload: Record<string, unknown> };
   client?: ShownClient;
+  /** The client's document couldn't be fetched now; the client may still publish it. */
+  isDocumentMissing?: boolean;
   /** The code or refresh token that was found last. */
   found?: Record<string, unknown>;
   /** The scopes that a refresh requests; all of the grant by default. */
