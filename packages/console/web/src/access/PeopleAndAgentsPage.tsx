@@ -51,14 +51,15 @@ function Content() {
         <Link to="/people/roles">Access roles</Link>
         <Link to="/agents">Agents and sessions</Link>
       </div>
-      {administration === undefined ? (
+      {administration === undefined && mayWrite && (
         <details className={`card ${styles.create}`}>
           <summary>Also show open invitations, and who has no access here yet</summary>
           <div>
             <AdministrationGate />
           </div>
         </details>
-      ) : (
+      )}
+      {administration !== undefined && (
         <>
           <Invitations administration={administration} mayWrite={mayWrite} />
           {mayWrite && <NewAgent administration={administration} />}

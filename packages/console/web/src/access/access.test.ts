@@ -364,8 +364,8 @@ describe('the page of a person', () => {
   test('shows role, what it allows, and the ids of both services', async () => {
     await openPerson();
     await find('heading', `Grace ${evil}`);
-    await see('The role member allows to:\nsee tasks, who works on them');
-    await see(`principal ${graceId} identity ${atIdentity}`);
+    await see(`With the role member, Grace ${evil} can:\nsee tasks, who works on them`);
+    await see(`principal ${graceId} · identity ${atIdentity}`);
     assert.equal(
       (await find('link', 'Agents and sessions', document.querySelector('article') as Element)).getAttribute(
         'href',
@@ -431,7 +431,7 @@ describe('the page of a person', () => {
       ),
       'principals.createIamBinding': exampleOf('principals.createIamBinding'),
     });
-    await see('No access: no identity is bound.');
+    await see('No access: no sign-in is linked.');
     await fill('combobox', 'Role', 'viewer');
     await click('button', 'Enable');
     assert.equal(service.askedFor('principals.enable').length, 1);

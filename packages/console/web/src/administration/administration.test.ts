@@ -411,7 +411,7 @@ describe('tokens', () => {
 describe('the other sections', () => {
   for (const [section, empty] of [
     ['service-accounts', 'No service accounts.'],
-    ['providers', 'No identity providers. People sign in with personal access tokens.'],
+    ['providers', 'No identity providers. People sign in with passkeys.'],
     ['directories', 'No directories.'],
     ['groups', 'No groups.'],
     ['audit', 'No records match these filters.'],
