@@ -123,7 +123,9 @@ const openPeople = (path = '/people', answers: Answers = {}, me = {}) =>
   open(path, { answers: { ...usual, ...answers }, me });
 
 async function unlock(): Promise<void> {
-  const summary = all('summary').find(({ textContent }) => textContent?.startsWith('Also'));
+  const summary = all('summary').find(({ textContent }) =>
+    /^(Also show|Manage passkeys)/.test(textContent ?? ''),
+  );
   summary?.click();
   await enterSecret();
   await settled();
@@ -143,6 +145,12 @@ describe('people and agents', () => {
     await see(`Grace ${evil}\nperson · member · grace@example.com\nactive`);
     assert.equal((await find('link', /^Grace/)).getAttribute('href'), `/people/${graceId}`);
     assert.equal(service.askedFor('identity.principals.list').length, 0);
+  });
+
+  test('somebody who may only read is offered neither invitations nor the admin secret', async () => {
+    await openPeople('/people', {}, { permissions: ['principals.read'] });
+    await see(`Grace ${evil}\nperson`);
+    assert.ok(!isThere('button', 'Invite a person') && !isThere('summary', /^Also show/));
   });
 
   test('the filters are sent, and are part of the address', async () => {
@@ -509,6 +517,17 @@ describe('access roles', () => {
       name: 'Reader',
       permissions: ['tasks.read'],
     });
+  });
+
+  test('one without permissions is not sent, and the form says what is missing', async () => {
+    const service = await openRoles();
+    (await find('summary', 'New role')).click();
+    await settled();
+    await fill('textbox', 'Name', 'Reader');
+    await fill('textbox', /^Key/, 'reader');
+    await submit('textbox', 'Name');
+    await see('Choose at least one permission.');
+    assert.equal(service.askedFor('accessRoles.create').length, 0);
   });
 
   test('an own one is changed with its version, and deleted after a confirmation', async () => {

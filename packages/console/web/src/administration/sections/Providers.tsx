@@ -100,7 +100,7 @@ export function Providers({ admin }: { admin: Administration }) {
                 <>
                   {issuer} · for <span className="mono">{audience}</span>
                 </>,
-                `${status} · ${lifecycle_profile.replaceAll('_', ' ')}${required_amr_values.length > 0 ? ` · requires ${required_amr_values.join(', ')}` : ''}`,
+                `${status} · users provisioned at sign-in${lifecycle_profile === 'managed' ? ' and by a directory' : ''}${required_amr_values.length > 0 ? ` · requires ${required_amr_values.join(', ')}` : ''}`,
               ]}
               acts={
                 status === 'active' ? (
