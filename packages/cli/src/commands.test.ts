@@ -557,7 +557,7 @@ test("--passkey prints a link for a passkey of the administrator, on Baton's mac
   const here = { BATON_HOME: baton.home };
   const { url } = JSON.parse(await done([...args, '--json'], here)) as { url: string };
   const [, secret] = /\/invite#(iam_inv_[\w-]+)$/.exec(url) ?? [];
-  const answer = await fetch(`${baton.identityUrl}/api/v1/invitations:read`, {
+  const answer = await fetch(`${baton.url}/iam/api/v1/invitations:read`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ token: secret }),
