@@ -6,7 +6,7 @@ import { Act, Create, Field, Line, readValues, type Values } from '../administra
 import { baton } from '../client.ts';
 import { Allowed } from '../parts/Allowed.tsx';
 import { useLineKeys } from '../parts/line-keys.ts';
-import { ErrorNote, Loading } from '../parts/Notes.tsx';
+import { ErrorNote, FormProblem, Loading } from '../parts/Notes.tsx';
 import table from '../parts/table.module.css';
 import { meQuery } from '../queries.ts';
 import { useTitle } from '../shell/title.ts';
@@ -90,7 +90,7 @@ function Content() {
 
 /** A role without permissions is refused by coordination, too, but in terms of the request's schema. */
 function requirePermissions(values: Values): void {
-  if (values.all('permissions').length === 0) throw new Error('Choose at least one permission.');
+  if (values.all('permissions').length === 0) throw new FormProblem('Choose at least one permission.');
 }
 
 function RoleLine({ role, mayWrite }: { role: AccessRole; mayWrite: boolean }) {
