@@ -519,7 +519,7 @@ describe('access roles', () => {
     });
   });
 
-  test('one without permissions is not sent, and the form says what is missing', async () => {
+  test('one without permissions is not sent, and the form shows what is missing', async () => {
     const service = await openRoles();
     (await find('summary', 'New role')).click();
     await settled();
