@@ -122,7 +122,7 @@ describe('passkeys in the console', { skip: noBrowser }, () => {
     const admin = await openPage(world.browser);
     await admin.page.goto(`${url}/sign-in?next=%2Fpeople#code=${await world.newCode()}`);
     await admin.page.getByRole('link', { name: /^Lost Passkey/ }).click();
-    await admin.page.getByText('Also read and change the record in identity').click();
+    await admin.page.getByText('Manage passkeys, recovery and sign-in').click();
     await admin.page.getByText('Use the admin secret').click();
     await admin.page.getByLabel('Admin secret').fill(world.adminSecret);
     await admin.page.keyboard.press('Enter');

@@ -101,11 +101,11 @@ describe('people and agents', { skip: noBrowser }, () => {
     await page.getByText('2 permissions without an access role').waitFor();
     await page.getByLabel('Change the role to').selectOption('lead');
     await page.getByRole('button', { name: 'Change role' }).click();
-    await page.getByText('The role lead allows to:').waitFor();
+    await page.getByText(/^With the role lead, /).waitFor();
     const { permissions } = await grace.baton.harness.getContext();
     assert.ok(permissions.includes('goals.write'), permissions.join());
 
-    await page.getByText(/^Also read and change/).click();
+    await page.getByText(/^Manage passkeys/).click();
     await unlock(page);
     await page.getByText('In identity, all tokens and browser sessions end.').waitFor();
     await page.getByRole('button', { name: 'Disable …' }).click();
@@ -118,7 +118,7 @@ describe('people and agents', { skip: noBrowser }, () => {
       (error: unknown) => error instanceof BatonError && error.status === 401,
     );
     await page.getByRole('button', { name: 'Enable' }).click();
-    await page.getByText('The role member allows to:').waitFor();
+    await page.getByText(/^With the role member, /).waitFor();
     const person = await world.baton.people.get(id);
     assert.deepEqual(
       [person.displayName, person.status, person.accessRole],
@@ -141,7 +141,7 @@ describe('people and agents', { skip: noBrowser }, () => {
     await page.getByRole('heading', { name: 'Only at identity' }).waitFor();
     await page.getByLabel('Role').selectOption('member');
     await page.getByRole('button', { name: 'Give access' }).click();
-    await page.getByText('The role member allows to:').waitFor();
+    await page.getByText(/^With the role member, /).waitFor();
     const { items } = await baton.people.list({ q: 'Only at identity' });
     assert.deepEqual(
       items.map(({ accessRole, kind }) => [accessRole, kind]),

@@ -96,7 +96,9 @@ describe('people who sign in through a provider for the first time', { skip: noB
     await inbox.reload();
     await inbox.getByText('Show sign-in requests').click();
     await enterSecret(inbox);
-    await inbox.getByRole('button', { name: 'Refuse' }).click();
+    await inbox.getByRole('button', { name: 'Refuse …' }).click();
+    await inbox.getByText("They aren't informed.").waitFor();
+    await inbox.getByRole('button', { name: 'Refuse', exact: true }).click();
     await inbox.getByText('No sign-in requests.').waitFor();
     const again = await signIn('corp', 'eve');
     await again.page.getByText(/Your request has been sent/).waitFor();

@@ -247,7 +247,7 @@ describe('a disabled person', { skip: noBrowser || noOpenssl }, () => {
     const visitor = await openFrom(browser, '127.0.0.1');
     const { page } = visitor;
     await page.goto(`${origin}/sign-in?next=%2Fpeople%2F${invited.principalId}#code=${code}`);
-    await page.getByText('Also read and change the record in identity').click();
+    await page.getByText('Manage passkeys, recovery and sign-in').click();
     await page.getByText('Use the admin secret').click();
     await page.getByLabel('Admin secret').fill(baton.connection.iamBootstrapToken ?? '');
     await page.keyboard.press('Enter');

@@ -169,7 +169,7 @@ describe('a colleague gets in', { skip: noBrowser }, () => {
     const { page } = await openConsole(journey);
     await page.getByRole('link', { name: 'People and agents' }).click();
     await page.getByRole('link', { name: /^Lost Passkey/ }).click();
-    await page.getByText('Also read and change the record in identity').click();
+    await page.getByText('Manage passkeys, recovery and sign-in').click();
     await enterSecret(page);
     await page.getByText('Passkeys, browsers, recovery').click();
     await button(page, 'Create a link that replaces all passkeys …').click();

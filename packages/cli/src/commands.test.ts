@@ -552,6 +552,25 @@ test('the console is opened for the current account, here or elsewhere', async (
   }
 });
 
+test("--passkey prints a link for a passkey of the administrator, on Baton's machine only", async () => {
+  const args = ['console', '--passkey', '--no-browser'];
+  const here = { BATON_HOME: baton.home };
+  const { url } = JSON.parse(await done([...args, '--json'], here)) as { url: string };
+  const [, secret] = /\/invite#(iam_inv_[\w-]+)$/.exec(url) ?? [];
+  const answer = await fetch(`${baton.url}/iam/api/v1/invitations:read`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ token: secret }),
+  });
+  const { kind, displayName } = (await answer.json()) as { kind: string; displayName: string };
+  assert.deepEqual([answer.status, kind, displayName], [200, 'recovery', 'Administrator']);
+  assert.match(await done(args, here), /^At this address you create a passkey .*within five minutes:$/m);
+
+  const { code, text } = await run(args, { BATON_URL: baton.url, BATON_TOKEN: person.token });
+  assert.equal(code, 1);
+  assert.match(text, /--passkey requires Baton's connection file: run it on Baton's machine/);
+});
+
 test('if the services run separately, the message names the command that serves a console', async () => {
   const coordination = createServer((_req, res) => res.writeHead(404).end('{}')).listen(0, '127.0.0.1');
   await once(coordination, 'listening');

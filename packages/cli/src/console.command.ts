@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import open from 'open';
 import { invocation } from '../../../bin/invocation.mjs';
-import { findAccess } from './access.ts';
+import { type Access, findAccess, withClient } from './access.ts';
 import { certificateProblem } from './certificate-error.ts';
 import { type CommandContext, type CommonOptions, withCommonOptions } from './command-context.ts';
 import { PlainError } from './plain-error.ts';
@@ -10,8 +10,12 @@ import { show } from './show.ts';
 
 const answerMsMax = 15_000;
 
+/** The link is opened at once, as a sign-in code is. */
+const passkeyLinkSeconds = 300;
+
 interface ConsoleOptions extends CommonOptions {
   readonly browser: boolean;
+  readonly passkey?: true;
 }
 
 /** `baton console`: prints and opens an address that signs one browser in, within a minute. */
@@ -19,18 +23,44 @@ export function addConsole(program: Command, context: CommandContext): void {
   const command = program
     .command('console')
     .description('open the console in your browser, signed in')
-    .option('--no-browser', 'print the address only');
+    .option('--no-browser', 'print the address only')
+    .option(
+      '--passkey',
+      "print a link that adds a passkey of Baton's administrator; works on Baton's machine only",
+    );
   withCommonOptions(command, fieldsNamed('url')).action(async (options: ConsoleOptions) => {
-    const { coordinationUrl, token } = findAccess(options, context.config);
+    const access = findAccess(options, context.config);
+    const { coordinationUrl, token } = access;
     if (token === undefined) throw new PlainError('The console is for people: a workload has no browser.');
-    const url = signInUrl(coordinationUrl, await newCode(coordinationUrl, token));
+    const signIn = signInUrl(coordinationUrl, await newCode(coordinationUrl, token));
+    const url = options.passkey === true ? await passkeyUrl(access, signIn) : signIn;
     await show(context.output, options, { url }, () => [
-      'This address signs you in, once, within a minute:',
+      options.passkey === true
+        ? 'At this address you create a passkey and are signed in, once, within five minutes:'
+        : 'This address signs you in, once, within a minute:',
       url,
     ]);
     // Without a terminal, for example in a script, opening a browser would be unexpected.
     if (options.browser && context.output.isTerminal) await open(url).catch(() => undefined);
   });
+}
+
+/** @returns the address of a recovery link for the caller, at the console of `signIn` */
+async function passkeyUrl(access: Access, signIn: string): Promise<string> {
+  const { adminSecret, tenantId } = access;
+  if (adminSecret === undefined || tenantId === undefined)
+    throw new PlainError(
+      "--passkey requires Baton's connection file: run it on Baton's machine. Elsewhere, an administrator creates a recovery link on your page in the console.",
+    );
+  const secret = await withClient(access, async (baton) => {
+    const { principal } = await baton.harness.getContext();
+    const { bindings } = await baton.principals.getAccess(principal.id);
+    const own = bindings.find(({ iamTenantId }) => iamTenantId === tenantId);
+    if (own === undefined) throw new PlainError(`${principal.displayName} has no identity in this Baton.`);
+    const body = { expiresInSeconds: passkeyLinkSeconds };
+    return (await baton.identity.principals.createRecoveryLink(tenantId, own.iamPrincipalId, body)).token;
+  });
+  return `${new URL(signIn).origin}/invite#${secret}`;
 }
 
 interface CodeAnswer {

@@ -76,7 +76,7 @@ export async function findAccessRoleKey(baton: BatonClient, text: string): Promi
     named(baton.accessRoles.list(), ({ key, name, isBuiltIn }) => ({
       id: key,
       names: [key, name],
-      about: isBuiltIn ? 'built in' : 'own',
+      about: isBuiltIn ? 'built in' : 'custom',
     })),
   );
 }

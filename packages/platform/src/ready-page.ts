@@ -18,6 +18,7 @@ Baton is ready at ${publicUrl}
 
   Open this link to sign in. It works once, within a minute; ${invocation()} console creates a new one.
   ${signInUrl}
+  If you have no passkey yet, click your name there and add one within five minutes.
 
   The console, where people use passkeys       ${consoleUrl}
   Coordination, its API and a page to try it   ${publicUrl}/docs

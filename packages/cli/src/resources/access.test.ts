@@ -75,7 +75,7 @@ test('an access role is created, changed for everybody who has it, and deleted',
     await done(['access', 'show', maria.principalId]),
     /access role planner, .*\n {2}- see goals and their progress$/m,
   );
-  assert.match(await done(['access', 'role', 'list']), /^planner +Reader +own +Plans tasks\.$/m);
+  assert.match(await done(['access', 'role', 'list']), /^planner +Reader +custom +Plans tasks\.$/m);
   assert.match((await run(['access', 'role', 'delete', 'planner'])).text, /^access_role_in_use: /);
   await done(['access', 'set', maria.principalId, 'viewer']);
   assert.match(await done(['access', 'role', 'delete', 'planner']), /^Reader is deleted\.$/m);

@@ -123,7 +123,7 @@ export const accessRoleResource: Resource = {
     operation: 'listAccessRoles',
     columns: [
       ...defineColumns<AccessRole>(['KEY', 'key'], ['NAME', 'name']),
-      ['KIND', ({ isBuiltIn }) => (isBuiltIn === true ? 'built in' : 'own')],
+      ['KIND', ({ isBuiltIn }) => (isBuiltIn === true ? 'built in' : 'custom')],
       ...defineColumns<AccessRole>(['DESCRIPTION', 'description']),
     ],
     filters: [],

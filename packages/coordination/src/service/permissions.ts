@@ -59,7 +59,7 @@ export const permissions = {
   'connections.read': 'see connections to other systems',
   'connections.manage': 'connect other systems and disconnect them',
   'connections.status.write': 'report that a connection no longer works',
-  admin: 'everything; people only, and only with a token that has the scope control-plane:admin',
+  admin: 'do everything; people only, and with a token only if it has the scope control-plane:admin',
 } as const;
 
 export type Permission = keyof typeof permissions;

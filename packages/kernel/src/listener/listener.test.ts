@@ -100,6 +100,11 @@ test('headers and bodies that trickle in are answered 400 and cut when their tim
   assertTookLess(began, 5000);
 });
 
+test('a connection that was opened ahead of a request and not used is closed without a response', async () => {
+  await open();
+  assert.equal(await send('').ended, '');
+});
+
 test('a body whose caller is known has more time, and not for ever', async () => {
   await open({ requestMsMax: 1000, streamMsMax: 2500 });
   const began = performance.now();

@@ -28,6 +28,9 @@ export function answerUnreadable(render: RenderError): UnreadableHandler {
       socket.destroy();
       return;
     }
+    // Browsers open connections ahead of their requests. A response to none would become the one to the next request.
+    const isUnused = (socket as Duplex & { bytesRead?: number }).bytesRead === 0;
+    if (isUnused && error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return void socket.destroy();
     const requestId = `req_${newTraceHex()}`;
     const message = messageOf[error.code ?? ''] ?? 'The request is not valid HTTP';
     const problem = { in: 'header', path: [], type: 'unreadable', message } as const;

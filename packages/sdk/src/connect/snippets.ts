@@ -81,7 +81,7 @@ function mcpSnippet(client: McpClient, { url, token, stdio }: SnippetValues): Sn
     text,
     file,
     format,
-    nextStep: `Start ${name} again, and prompt it to take its next task from Baton.`,
+    nextStep: `Restart ${name}, and prompt it to take its next task from Baton.`,
   };
 }
 

@@ -4,6 +4,7 @@ import { BatonError } from '@baton/sdk';
 import type { JoinedPerson } from '@baton/sdk/people';
 import { baton } from '../client.ts';
 import { ErrorNote, Loading } from '../parts/Notes.tsx';
+import { notify } from '../parts/Notices.tsx';
 import { Allows } from './Allows.tsx';
 import { RoleChoice } from './RoleChoice.tsx';
 
@@ -27,13 +28,13 @@ export function Access({ person, principalId, mayWrite }: AccessProps) {
     <section className="card stack" aria-labelledby="access">
       <h2 id="access">Access</h2>
       {!isBound ? (
-        <p>No access: no identity is bound.</p>
+        <p>No access: no sign-in is linked.</p>
       ) : (
         <>
           <p>
             {accessRole === null
-              ? `${permissions.length} permissions without an access role. They allow to:`
-              : `The role ${accessRole} allows to:`}
+              ? `${permissions.length} permissions without an access role. With them, ${person.displayName} can:`
+              : `With the role ${accessRole}, ${person.displayName} can:`}
           </p>
           <Allows texts={allows} />
         </>
@@ -49,6 +50,7 @@ export function Access({ person, principalId, mayWrite }: AccessProps) {
           <ChangeRole
             key={accessRole}
             principalId={principalId}
+            displayName={person.displayName}
             accessRole={accessRole}
             version={access.data.version}
           />
@@ -60,12 +62,13 @@ export function Access({ person, principalId, mayWrite }: AccessProps) {
 
 interface ChangeRoleProps {
   readonly principalId: string;
+  readonly displayName: string;
   readonly accessRole: string | null;
   /** Of the access that the person sees, so that they overwrite no other. */
   readonly version: number;
 }
 
-function ChangeRole({ principalId, accessRole, version }: ChangeRoleProps) {
+function ChangeRole({ principalId, displayName, accessRole, version }: ChangeRoleProps) {
   const queries = useQueryClient();
   const change = useMutation({
     mutationFn: (role: string) =>
@@ -74,6 +77,7 @@ function ChangeRole({ principalId, accessRole, version }: ChangeRoleProps) {
         { accessRole: role },
         { ifMatch: `"principal_access-${version}"` },
       ),
+    onSuccess: (_access, role) => notify(`${displayName} now has the role ${role}.`),
     onSettled: () => {
       for (const key of ['principals', 'administration', 'me'])
         void queries.invalidateQueries({ queryKey: [key] });

@@ -6,7 +6,7 @@ import { Act, Create, Field, Line, readValues, type Values } from '../administra
 import { baton } from '../client.ts';
 import { Allowed } from '../parts/Allowed.tsx';
 import { useLineKeys } from '../parts/line-keys.ts';
-import { ErrorNote, Loading } from '../parts/Notes.tsx';
+import { ErrorNote, FormProblem, Loading } from '../parts/Notes.tsx';
 import table from '../parts/table.module.css';
 import { meQuery } from '../queries.ts';
 import { useTitle } from '../shell/title.ts';
@@ -37,6 +37,7 @@ function Content() {
   const mayWrite = useQuery(meQuery).data?.permissions.includes('principals.write') ?? false;
   async function create(values: Values, idempotencyKey: string) {
     const description = values.text('description');
+    requirePermissions(values);
     await baton.accessRoles.create(
       {
         key: values.text('key'),
@@ -87,6 +88,11 @@ function Content() {
   );
 }
 
+/** A role without permissions is refused by coordination, too, but in terms of the request's schema. */
+function requirePermissions(values: Values): void {
+  if (values.all('permissions').length === 0) throw new FormProblem('Choose at least one permission.');
+}
+
 function RoleLine({ role, mayWrite }: { role: AccessRole; mayWrite: boolean }) {
   const queries = useQueryClient();
   const [shown, setShown] = useState<'allows' | 'edit'>();
@@ -97,7 +103,7 @@ function RoleLine({ role, mayWrite }: { role: AccessRole; mayWrite: boolean }) {
       title={name}
       facts={[
         <>
-          <span className="mono">{key}</span> · {isBuiltIn ? 'built in' : 'own'} ·{' '}
+          <span className="mono">{key}</span> · {isBuiltIn ? 'built in' : 'custom'} ·{' '}
           <Link to="/people" search={{ role: key }}>
             who has it
           </Link>
@@ -148,8 +154,9 @@ function EditRole({ role, onDone }: { role: AccessRole; onDone: () => void }) {
   const queries = useQueryClient();
   const [version] = useState(role.version);
   const save = useMutation({
-    mutationFn: (values: Values) =>
-      baton.accessRoles.update(
+    mutationFn: async (values: Values) => {
+      requirePermissions(values);
+      return baton.accessRoles.update(
         role.key,
         {
           name: values.text('name'),
@@ -157,7 +164,8 @@ function EditRole({ role, onDone }: { role: AccessRole; onDone: () => void }) {
           permissions: values.all('permissions'),
         },
         { ifMatch: `"access_role-${version}"` },
-      ),
+      );
+    },
     onSuccess: onDone,
     onSettled: () => {
       for (const key of ['access-roles', 'principals', 'administration', 'me'])

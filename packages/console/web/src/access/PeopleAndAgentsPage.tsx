@@ -60,14 +60,15 @@ function Content() {
           <InvitationLink invited={renewed} onDone={() => setRenewed(undefined)} />
         </div>
       )}
-      {administration === undefined ? (
+      {administration === undefined && mayWrite && (
         <details className={`card ${styles.create}`}>
           <summary>Also show open invitations, and who has no access here yet</summary>
           <div>
             <AdministrationGate />
           </div>
         </details>
-      ) : (
+      )}
+      {administration !== undefined && (
         <>
           <Invitations administration={administration} mayWrite={mayWrite} onLink={setRenewed} />
           {mayWrite && <NewAgent administration={administration} />}

@@ -12,7 +12,7 @@ export function PermissionChoice({ given }: { given: readonly string[] }) {
   if (isPending) return <Loading lines={6} />;
   return (
     <fieldset className={styles.permissions}>
-      <legend>Allows to</legend>
+      <legend>People and agents with this role can</legend>
       {data.map(({ name, allows, peopleOnly }) => {
         const isMine = missingOf([name], mine).length === 0;
         return (

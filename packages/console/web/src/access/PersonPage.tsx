@@ -71,7 +71,7 @@ function Content() {
 function Unlock() {
   return (
     <details className={`card ${styles.create}`}>
-      <summary>Also read and change the record in identity</summary>
+      <summary>Manage passkeys, recovery and sign-in</summary>
       <div>
         <AdministrationGate />
       </div>
@@ -95,7 +95,7 @@ function Person({ person, administration, onSecret }: PersonProps) {
         <p className="row">
           <span>{kind === 'human' ? 'person' : kind}</span>
           <span>{stateNames[person.state]}</span>
-          {person.reason !== '' && <span>{person.reason}</span>}
+          {person.reason !== '' && person.reason !== stateNames[person.state] && <span>{person.reason}</span>}
         </p>
         <p className="row soft">
           {email !== null && <span>{email}</span>}
@@ -107,14 +107,18 @@ function Person({ person, administration, onSecret }: PersonProps) {
           <span>
             added <Moment at={createdAt} />
           </span>
-          <span>
-            {lastUsedAt === null ? 'never used' : 'last used '}
-            {lastUsedAt !== null && <Moment at={lastUsedAt} />}
-          </span>
+          {/* Disabling somebody removes the record of the last use. */}
+          {(lastUsedAt !== null || person.state !== 'disabled') && (
+            <span>
+              {lastUsedAt === null ? 'never used' : 'last used '}
+              {lastUsedAt !== null && <Moment at={lastUsedAt} />}
+            </span>
+          )}
         </p>
         <p className="soft mono">
-          {principalId !== null && `principal ${principalId} `}
-          {iamPrincipalId !== null && `identity ${iamPrincipalId}`}
+          {[principalId && `principal ${principalId}`, iamPrincipalId && `identity ${iamPrincipalId}`]
+            .filter(Boolean)
+            .join(' · ')}
         </p>
       </header>
       {administration === undefined && mayWrite && <Unlock />}

@@ -124,7 +124,9 @@ const openPeople = (path = '/people', answers: Answers = {}, me = {}) =>
   open(path, { answers: { ...usual, ...answers }, me });
 
 async function unlock(): Promise<void> {
-  const summary = all('summary').find(({ textContent }) => textContent?.startsWith('Also'));
+  const summary = all('summary').find(({ textContent }) =>
+    /^(Also show|Manage passkeys)/.test(textContent ?? ''),
+  );
   summary?.click();
   await enterSecret();
   await settled();
@@ -144,6 +146,12 @@ describe('people and agents', () => {
     await see(`Grace ${evil}\nperson · member · grace@example.com\nactive`);
     assert.equal((await find('link', /^Grace/)).getAttribute('href'), `/people/${graceId}`);
     assert.equal(service.askedFor('identity.principals.list').length, 0);
+  });
+
+  test('somebody who may only read is offered neither invitations nor the admin secret', async () => {
+    await openPeople('/people', {}, { permissions: ['principals.read'] });
+    await see(`Grace ${evil}\nperson`);
+    assert.ok(!isThere('button', 'Invite a person') && !isThere('summary', /^Also show/));
   });
 
   test('the filters are sent, and are part of the address', async () => {
@@ -374,8 +382,8 @@ describe('the page of a person', () => {
   test('shows role, what it allows, and the ids of both services', async () => {
     await openPerson();
     await find('heading', `Grace ${evil}`);
-    await see('The role member allows to:\nsee tasks, who works on them');
-    await see(`principal ${graceId} identity ${atIdentity}`);
+    await see(`With the role member, Grace ${evil} can:\nsee tasks, who works on them`);
+    await see(`principal ${graceId} · identity ${atIdentity}`);
     assert.equal(
       (await find('link', 'Agents and sessions', document.querySelector('article') as Element)).getAttribute(
         'href',
@@ -441,7 +449,7 @@ describe('the page of a person', () => {
       ),
       'principals.createIamBinding': exampleOf('principals.createIamBinding'),
     });
-    await see('No access: no identity is bound.');
+    await see('No access: no sign-in is linked.');
     await fill('combobox', 'Role', 'viewer');
     await click('button', 'Enable');
     assert.equal(service.askedFor('principals.enable').length, 1);
@@ -519,6 +527,17 @@ describe('access roles', () => {
       name: 'Reader',
       permissions: ['tasks.read'],
     });
+  });
+
+  test('one without permissions is not sent, and the form shows what is missing', async () => {
+    const service = await openRoles();
+    (await find('summary', 'New role')).click();
+    await settled();
+    await fill('textbox', 'Name', 'Reader');
+    await fill('textbox', /^Key/, 'reader');
+    await submit('textbox', 'Name');
+    await see('Choose at least one permission.');
+    assert.equal(service.askedFor('accessRoles.create').length, 0);
   });
 
   test('an own one is changed with its version, and deleted after a confirmation', async () => {

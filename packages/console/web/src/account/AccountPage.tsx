@@ -29,7 +29,7 @@ export function AccountPage() {
         (account.data.mayAddPasskey ? (
           <FirstPasskey />
         ) : (
-          <NoSession by="a token or a code from `baton console`" />
+          <NoSession by="a token, or with an address that was created with one" />
         ))}
       <BrowserNotifications />
     </div>
@@ -40,12 +40,14 @@ function NoSession({ by }: { by: string }) {
   return (
     <div className="card stack">
       <p>
-        You signed in with {by}. Your passkeys and your sessions are shown after a sign-in with a passkey.{' '}
-        <a href="/sign-in?next=%2Faccount">Sign in with a passkey</a>
+        You signed in with {by}. <a href="/sign-in?next=%2Faccount">Sign in with a passkey</a> to see your
+        passkeys, browsers and connected programs.
       </p>
+      <h2>If you have no passkey yet</h2>
       <p>
-        You have no passkey yet? An administrator creates a recovery link for you in{' '}
-        <a href="/administration">Administration</a>. Open it in the browser in which you want to sign in.
+        Open a recovery link in this browser. An administrator creates it on your page in{' '}
+        <a href="/people">People and agents</a>; on Baton's machine,{' '}
+        <code className="mono">npx baton console --passkey</code> creates one for its administrator.
       </p>
     </div>
   );

@@ -15,8 +15,13 @@ export function OwnGrants({ grants }: { grants: readonly OwnGrant[] }) {
   return (
     <section className="stack" aria-labelledby="grants">
       <h2 id="grants">Connected programs</h2>
-      {grants.length === 0 && <p className="soft">You have connected no program by its browser sign-in.</p>}
-      <ul className={table.lines}>
+      {grants.length === 0 && (
+        <p className="soft">
+          None. Programs that you connect through your browser, such as an editor or the command line, appear
+          here.
+        </p>
+      )}
+      <ul className={grants.length === 0 ? undefined : table.lines}>
         {grants.map((grant) => (
           <li key={grant.id} className={table.line}>
             <div className={table.main}>

@@ -7,6 +7,11 @@ import { openOwnAdministration, type Renew } from './admin-secret.ts';
 import styles from './administration.module.css';
 import { SecretGate } from './SecretGate.tsx';
 
+/** A dialog has focused its first control before this button appears. */
+function focusInDialog(button: HTMLButtonElement | null): void {
+  if (button?.closest('[role="dialog"]')) button.focus();
+}
+
 const atOnce: Renew = (request) => request();
 
 /** Unlocks the administration with the sign-in of an administrator, or otherwise with the admin secret. */
@@ -73,7 +78,7 @@ function OwnSignIn() {
         or an identity provider. It stays unlocked until five minutes after that sign-in.
       </p>
       <div className="row">
-        <button type="button" className="primary" onClick={() => void unlock()}>
+        <button ref={focusInDialog} type="button" className="primary" onClick={() => void unlock()}>
           Confirm that it's you
         </button>
         <a href={`/sign-in?next=${encodeURIComponent(location.pathname + location.search)}`}>Sign in again</a>

@@ -90,6 +90,9 @@ export function Create({ title, submit = 'Create', make, isOpenAtFirst = false, 
       keys.taken();
       form.current?.reset();
       setOpen(false);
+      // The disabled button has lost the focus. A secret that is shown once takes it itself.
+      if (document.activeElement === document.body)
+        form.current?.closest('details')?.querySelector('summary')?.focus();
     },
     onSettled: () => queries.invalidateQueries({ queryKey: ['administration'], predicate: isChanged }),
   });

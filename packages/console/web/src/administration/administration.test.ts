@@ -164,7 +164,11 @@ describe('the admin secret', () => {
   });
 });
 
-const administrator = { me: { permissions: [...everything, 'admin'] } };
+const administrator = {
+  me: { permissions: [...everything, 'admin'] },
+  // The dialog of a fresh sign-in offers the provider of the session.
+  others: { '/console/account': { signedInBy: 'token', mayAddPasskey: false } },
+};
 const fromNow = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString();
 const granted = (other: object = {}) =>
   exampleOf('identityAdministrationTokens.create', {
@@ -434,7 +438,7 @@ describe('tokens', () => {
 describe('the other sections', () => {
   for (const [section, empty] of [
     ['service-accounts', 'No service accounts.'],
-    ['providers', 'No identity providers. People sign in with personal access tokens.'],
+    ['providers', 'No identity providers. People sign in with passkeys.'],
     ['directories', 'No directories.'],
     ['groups', 'No groups.'],
     ['audit', 'No records match these filters.'],
@@ -572,12 +576,12 @@ describe('the other sections', () => {
     await see('https://login.example · for baton');
     await see('requires mfa');
     await unfold('New identity provider');
-    await fill('textbox', 'Key', 'partners');
+    await fill('textbox', /^Key/, 'partners');
     const issuer = document.querySelector<HTMLInputElement>('input[name="issuer"]');
     if (issuer) issuer.value = 'https://partners.example';
     await fill('textbox', /^Audience/, 'baton');
     await fill('textbox', 'Required authentication methods (amr)', 'mfa, hwk otp');
-    await submit('textbox', 'Key');
+    await submit('textbox', /^Key/);
     assert.deepEqual(service.askedFor('identity.identityProviders.create')[0]?.body, {
       key: 'partners',
       issuer: 'https://partners.example',

@@ -1,10 +1,8 @@
 import { Dialog } from '@base-ui/react/dialog';
-import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { type IssuedConnection, mayConnect, type Snippet } from '@baton/sdk/connect';
+import type { IssuedConnection, Snippet } from '@baton/sdk/connect';
 import { AdministrationGate } from '../administration/AdministrationGate.tsx';
 import { useAdministration } from '../administration/admin-secret.ts';
-import { meQuery } from '../queries.ts';
 import dialog from '../shell/shell.module.css';
 import { ConnectForm } from './ConnectForm.tsx';
 import { Connection } from './Connection.tsx';
@@ -44,21 +42,9 @@ interface StepProps {
 
 function Step({ issued, onIssued, onClose }: StepProps) {
   const administration = useAdministration();
-  const me = useQuery(meQuery);
   // First: a token that is shown once remains, whatever the person may still do.
   if (issued !== undefined)
     return <Connection issued={issued} administration={administration} onClose={onClose} />;
-  if (me.data === undefined) return null;
-  if (!mayConnect(me.data.permissions))
-    return (
-      <>
-        <p>
-          To connect an agent, you need the permission <code className="mono">admin</code>. An administrator
-          can connect it for you.
-        </p>
-        <Dialog.Close>Close</Dialog.Close>
-      </>
-    );
   if (administration === undefined)
     return (
       <>

@@ -9,6 +9,7 @@ import {
   connectAgent,
   connectClientNames,
   connectClients,
+  isMcpClient,
 } from '@baton/sdk/connect';
 import type { Administration } from '../administration/admin-secret.ts';
 import { baton } from '../client.ts';
@@ -101,7 +102,7 @@ export function ConnectForm({ administration, onIssued, onClose }: ConnectFormPr
           name="name"
           required
           maxLength={200}
-          placeholder="Codex of Maria"
+          placeholder={`${isMcpClient(client) && client !== 'mcp' ? connectClients[client] : 'Helper'} of Maria`}
           autoComplete="off"
         />
       </label>

@@ -47,7 +47,7 @@ function CodeForm({ onCode }: { onCode(code: string): void }) {
       <form className="stack" onSubmit={onSubmit}>
         <label className="stack">
           <span>Code that the device shows</span>
-          <input name="code" autoComplete="off" spellCheck={false} maxLength={20} required />
+          <input name="code" autoFocus autoComplete="off" spellCheck={false} maxLength={20} required />
         </label>
         <div className="row">
           <button type="submit" className="primary">

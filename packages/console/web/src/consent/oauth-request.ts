@@ -53,7 +53,7 @@ export const rightOf = (scope: string) => rights[scope] ?? scope;
 export function placesOf(workspaces: OauthRequest['workspaces']): string {
   if (workspaces === null) return 'They apply in every workspace in which the one it acts as has them.';
   const { names, hasMore } = workspaces;
-  if (names.length === 0) return 'At present, the one it acts as sees no workspace.';
+  if (names.length === 0) return 'At present, they apply in no workspace.';
   const more = hasMore ? ' and more' : '';
   return `They apply in these workspaces, as far as the one it acts as has them: ${names.join(', ')}${more}.`;
 }

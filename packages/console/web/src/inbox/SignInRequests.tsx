@@ -3,6 +3,7 @@ import { type SubmitEvent, useState } from 'react';
 import { BatonError, type HarnessContext } from '@baton/sdk';
 import { AdministrationGate } from '../administration/AdministrationGate.tsx';
 import { type Administration, useAdministration } from '../administration/admin-secret.ts';
+import { Act } from '../administration/Section.tsx';
 import { baton } from '../client.ts';
 import { Moment } from '../parts/Moment.tsx';
 import { ErrorNote, Loading } from '../parts/Notes.tsx';
@@ -73,13 +74,10 @@ interface CardProps {
 function RequestCard({ admin, request, roles }: CardProps) {
   const queries = useQueryClient();
   const [role, setRole] = useState(usualRole);
-  const onSettled = () => queries.invalidateQueries({ queryKey: ['administration', 'sign-in-requests'] });
-  const admit = useMutation({ mutationFn: () => admitRequest(admin, request, role), onSettled });
-  const refuse = useMutation({
-    mutationFn: () => admin.identity.signInRequests.refuse(admin.tenantId, request.id, {}),
-    onSettled,
+  const admit = useMutation({
+    mutationFn: () => admitRequest(admin, request, role),
+    onSettled: () => queries.invalidateQueries({ queryKey: ['administration', 'sign-in-requests'] }),
   });
-  const isBusy = admit.isPending || refuse.isPending;
   const { displayName, email, emailVerified, identityProvider, createdAt } = request;
   function onSubmit(event: SubmitEvent<HTMLFormElement>) {
     event.preventDefault();
@@ -95,25 +93,30 @@ function RequestCard({ admin, request, roles }: CardProps) {
         Requested <Moment at={createdAt} />
         {email !== null && !emailVerified && '. The provider has not verified the e-mail address'}.
       </p>
-      <form className="row" onSubmit={onSubmit}>
-        <label className="row">
-          <span>Admit as</span>
-          <select value={role} onChange={({ currentTarget }) => setRole(currentTarget.value)}>
-            {roles.map(({ key, name }) => (
-              <option key={key} value={key}>
-                {name}
-              </option>
-            ))}
-          </select>
-        </label>
-        <button type="submit" className="primary" disabled={isBusy}>
-          Admit {displayName}
-        </button>
-        <button type="button" disabled={isBusy} onClick={() => refuse.mutate()}>
-          Refuse
-        </button>
-      </form>
-      {[admit, refuse].map(({ isError, error }, place) => isError && <ErrorNote key={place} error={error} />)}
+      <div className="row">
+        <form className="row" onSubmit={onSubmit}>
+          <label className="row">
+            <span>Admit as</span>
+            <select value={role} onChange={({ currentTarget }) => setRole(currentTarget.value)}>
+              {roles.map(({ key, name }) => (
+                <option key={key} value={key}>
+                  {name}
+                </option>
+              ))}
+            </select>
+          </label>
+          <button type="submit" className="primary" disabled={admit.isPending}>
+            Admit {displayName}
+          </button>
+        </form>
+        <Act
+          label="Refuse"
+          confirm="sure"
+          note="For 7 days, they can't request access again. They aren't informed."
+          act={() => admin.identity.signInRequests.refuse(admin.tenantId, request.id, {})}
+        />
+      </div>
+      {admit.isError && <ErrorNote error={admit.error} />}
     </>
   );
 }

@@ -2,12 +2,19 @@ import { type ReactNode, useEffect, useState } from 'react';
 import { BatonError } from '@baton/sdk';
 import styles from './notes.module.css';
 
+/** What a form lacks before it can be sent, in words for the person. */
+export class FormProblem extends Error {}
+
 /** An error, with its code to look up and the request ID for the operator. */
 export function ErrorNote({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
   const { code, requestId, message } =
     error instanceof BatonError
       ? error
-      : { code: undefined, requestId: undefined, message: 'Something went wrong. Reload the page.' };
+      : {
+          code: undefined,
+          requestId: undefined,
+          message: error instanceof FormProblem ? error.message : 'Something went wrong. Reload the page.',
+        };
   return (
     <div className={styles.error} role="alert">
       <p>{message}</p>

@@ -202,7 +202,7 @@ describe('the account', () => {
   test('a sign-in by a token shows how to get a passkey', async () => {
     await open('/account', { others: { '/console/account': { signedInBy: 'token', mayAddPasskey: false } } });
     await see('You signed in with a token');
-    await see('An administrator creates a recovery link for you');
+    await see('Open a recovery link in this browser. An administrator creates it on your page');
   });
 });
 

@@ -24,14 +24,17 @@ import styles from './people.module.css';
 
 /** Active principals with their claims, unresponsive sessions, and idle agents. */
 export function PeoplePage() {
+  const me = useQuery(meQuery).data;
   const [isConnecting, setConnecting] = useState(false);
   return (
     <div className="page">
       <header className="row">
         <h1>Agents and sessions</h1>
-        <button type="button" onClick={() => setConnecting(true)}>
-          Connect an agent
-        </button>
+        {me?.permissions.includes('admin') && (
+          <button type="button" onClick={() => setConnecting(true)}>
+            Connect an agent
+          </button>
+        )}
       </header>
       {isConnecting && (
         <Suspense>

@@ -13,7 +13,7 @@ import { useKeepHolds } from '../task/use-holds.tsx';
 import { formatKeys, useActions } from './actions.ts';
 import { ConnectionBanner } from './ConnectionBanner.tsx';
 import { useKeys } from './keys.ts';
-import { places } from './places.ts';
+import { places, placesFor } from './places.ts';
 import styles from './shell.module.css';
 import { usePageTitle, useTitle } from './title.ts';
 
@@ -86,7 +86,7 @@ export function Shell() {
       <nav className={styles.nav} aria-label="Pages">
         <p className={styles.brand}>Baton</p>
         <ul>
-          {places.map(({ to, name }) => (
+          {placesFor(me.data?.permissions).map(({ to, name }) => (
             <li key={to}>
               <Link
                 to={to}

@@ -6,6 +6,7 @@ import {
   click,
   copied,
   departures,
+  everything,
   exampleOf,
   fill,
   find,
@@ -48,7 +49,7 @@ const options = () => all('option').map((one) => one.textContent?.trim() ?? '');
 
 describe('the frame of the console', () => {
   test('shows every page, the signed-in person, and the live status', async () => {
-    await open('/inbox');
+    await open('/inbox', { me: { permissions: [...everything, 'admin'] } });
     const nav = await find('navigation', 'Pages');
     assert.deepEqual(
       all('link', undefined, nav).map((one) => one.textContent),
@@ -57,6 +58,14 @@ describe('the frame of the console', () => {
     assert.equal(all('link', 'Ada', nav)[0]?.getAttribute('href'), '/account');
     assert.match(seen(nav), /Ada\s*Acme · live/);
     assert.equal(all('link', 'Inbox', nav)[0]?.getAttribute('aria-current'), 'page');
+  });
+
+  test('the navigation leaves out pages that show this person nothing', async () => {
+    await open('/inbox', { me: { permissions: ['tasks.read'] } });
+    const nav = await find('navigation', 'Pages');
+    await until(() => isThere('link', 'Ada', nav));
+    const shown = all('link', undefined, nav).map((one) => one.textContent);
+    assert.deepEqual(shown, ['Work', 'Inbox', 'System', 'Ada']);
   });
 
   for (const { to, name, key } of places)

@@ -10,11 +10,14 @@ import { demoIn, workspacesQuery } from './workspaces.ts';
 /** The permission to start and remove the demo doesn't change while the page is open. */
 const allowedQuery = { queryKey: ['demo'], queryFn: demoState, staleTime: Number.POSITIVE_INFINITY };
 
+/** Whether this person may start and remove the demo. */
+export const useMayStartDemo = (): boolean => useQuery(allowedQuery).data?.isAllowed === true;
+
 /** Starts the demo and opens its board. Hidden without the permission. */
 export function StartDemo() {
   const queries = useQueryClient();
   const navigate = useNavigate();
-  const { data } = useQuery(allowedQuery);
+  const mayStart = useMayStartDemo();
   const start = useMutation({
     mutationFn: () => runDemo('start'),
     onSuccess: async () => {
@@ -22,7 +25,7 @@ export function StartDemo() {
       await navigate({ to: '/', search: { view: 'board', ...(found && { workspace: found.id }) } });
     },
   });
-  if (!data?.isAllowed) return null;
+  if (!mayStart) return null;
   return (
     <>
       <button type="button" className="primary" disabled={start.isPending} onClick={() => start.mutate()}>

@@ -1,11 +1,12 @@
 import { Link } from '@tanstack/react-router';
 import { Empty } from '../parts/Notes.tsx';
-import { StartDemo } from './Demo.tsx';
+import { StartDemo, useMayStartDemo } from './Demo.tsx';
 import type { WorkSearch } from './work-search.ts';
 
 /** The empty state of the work page. */
 export function NoTasks({ search }: { search: WorkSearch }) {
   const { view, create: _create, ...filters } = search;
+  const mayStart = useMayStartDemo();
   if (Object.keys(filters).length > 0)
     return (
       <Empty title="No tasks match these filters">
@@ -17,8 +18,10 @@ export function NoTasks({ search }: { search: WorkSearch }) {
   return (
     <Empty title="No tasks yet">
       <p>
-        Create one (<kbd>c</kbd>), or start the demo: four agents share a backlog in their own workspace,
-        which you can remove with one click.
+        Create one (<kbd>c</kbd>)
+        {mayStart &&
+          ', or start the demo: four agents share a backlog in their own workspace, which you can remove with one click'}
+        .
       </p>
       <div className="row">
         <Link to="/" search={{ ...search, create: true }} className="button">
@@ -26,9 +29,11 @@ export function NoTasks({ search }: { search: WorkSearch }) {
         </Link>
         <StartDemo />
       </div>
-      <p>
-        You can also start it in a terminal with <code className="mono">baton demo live</code>.
-      </p>
+      {mayStart && (
+        <p>
+          You can also start it in a terminal with <code className="mono">baton demo live</code>.
+        </p>
+      )}
     </Empty>
   );
 }

@@ -65,6 +65,7 @@ describe('the list of tasks', () => {
     await see('No tasks yet');
     assert.ok(isThere('link', 'Create task'));
     assert.ok(!isThere('button', 'Start the demo'));
+    assert.doesNotMatch(seen(), /demo/);
   });
 
   test('with the permission, the demo is offered and opens on the board', async () => {

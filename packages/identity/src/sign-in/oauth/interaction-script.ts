@@ -197,7 +197,7 @@ async function showRequest() {
 
 function placesOf(workspaces) {
   if (!workspaces) return 'They apply in every workspace in which the one it acts as has them.';
-  if (workspaces.names.length === 0) return 'At present, the one it acts as sees no workspace.';
+  if (workspaces.names.length === 0) return 'At present, they apply in no workspace.';
   const more = workspaces.hasMore ? ' and more' : '';
   return 'They apply in these workspaces, as far as the one it acts as has them: ' + workspaces.names.join(', ') + more + '.';
 }

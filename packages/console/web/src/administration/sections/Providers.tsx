@@ -45,7 +45,18 @@ export function Providers({ admin }: { admin: Administration }) {
   return (
     <>
       <Create title="New identity provider" submit="Register" make={create}>
-        <Field name="key" label="Key" required maxLength={63} placeholder="corporate" />
+        <p className="soft">
+          First register a client for Baton at the provider, with the redirect address{' '}
+          <code className="mono">{`${location.origin}/console/callback`}</code>, the code flow and PKCE.
+        </p>
+        <Field
+          name="key"
+          label="Key"
+          required
+          maxLength={63}
+          placeholder="corporate"
+          hint="Names the provider, also on its sign-in button."
+        />
         <Field
           name="issuer"
           label="Issuer"
@@ -58,7 +69,7 @@ export function Providers({ admin }: { admin: Administration }) {
           name="audience"
           label="Audience"
           required
-          hint="The aud claim of its tokens. For console sign-in, this is the console's client ID at the provider."
+          hint="The client ID at the provider, which is the aud claim of its tokens."
         />
         <Field name="amr" label="Required authentication methods (amr)" placeholder="mfa" />
         <Field name="acr" label="Accepted authentication levels (acr)" />
@@ -73,7 +84,7 @@ export function Providers({ admin }: { admin: Administration }) {
       </Create>
       <List
         name={['providers']}
-        empty="No identity providers. People sign in with personal access tokens."
+        empty="No identity providers. People sign in with passkeys."
         read={(_after, signal) =>
           identity.identityProviders.list(tenantId, { signal }).then((items) => ({ items }))
         }
@@ -89,7 +100,7 @@ export function Providers({ admin }: { admin: Administration }) {
                 <>
                   {issuer} · for <span className="mono">{audience}</span>
                 </>,
-                `${status} · ${lifecycle_profile.replaceAll('_', ' ')}${required_amr_values.length > 0 ? ` · requires ${required_amr_values.join(', ')}` : ''}`,
+                `${status} · users provisioned at sign-in${lifecycle_profile === 'managed' ? ' and by a directory' : ''}${required_amr_values.length > 0 ? ` · requires ${required_amr_values.join(', ')}` : ''}`,
               ]}
               acts={
                 status === 'active' ? (
@@ -109,7 +120,9 @@ export function Providers({ admin }: { admin: Administration }) {
           );
         }}
       </List>
-      <p className="soft">Nobody can sign in through a disabled provider. Existing tokens stay valid.</p>
+      <p className="soft">
+        Nobody can sign in through a disabled provider, and existing sign-ins through it end.
+      </p>
     </>
   );
 }
