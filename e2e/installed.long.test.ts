@@ -20,7 +20,7 @@ import { keepLog } from '@baton/kernel/testing/leaks/leaks';
 import { type BatonClient, createClient } from '@baton/sdk';
 import { type BatonProcess, program, repository } from '@baton/testing/baton-process';
 import { build } from '../scripts/build.ts';
-import { noBrowser, openPage, startBrowser } from './testing/browser.ts';
+import { noBrowser, openPage, startBrowser, untilTrue } from './testing/browser.ts';
 
 // Builds the packages that users install, installs them with npm and runs them in empty folders.
 
@@ -216,9 +216,14 @@ describe('installed from its packages', { timeout: suiteMsMax }, () => {
 
     test('a client of MCP, whose project is another folder', async () => {
       await admin.tasks.create({ title: 'For a client of MCP' });
-      await shell(shown(4, 'sh'));
-      const written = JSON.parse(readFileSync(join(app, '.mcp.json'), 'utf8'));
-      const { command, args, env: own } = written.mcpServers.baton;
+      // The command ends after the agent's first call.
+      const connected = shell(shown(4, 'sh'));
+      const file = join(app, '.mcp.json');
+      await untilTrue(
+        async () => existsSync(file) && readFileSync(file, 'utf8').endsWith('}\n'),
+        'no .mcp.json was written',
+      );
+      const { command, args, env: own } = JSON.parse(readFileSync(file, 'utf8')).mcpServers.baton;
       const mcp = new Client({ name: 'newcomer', version: '1' });
       const env = { PATH: '', HOME: process.env.HOME ?? '', ...own };
       const cwd = join(folder, 'project');
@@ -230,6 +235,7 @@ describe('installed from its packages', { timeout: suiteMsMax }, () => {
       assert.match(taken, /For a client of MCP/);
       const [, lease] = /Lease: ([\da-f-]{36})/.exec(taken) ?? [];
       assert.match(await call('work_done', { lease, summary: 'it is done' }), /is done/);
+      await connected;
       await mcp.close();
       assert.equal((await newest())?.systemStatusCategory, 'terminal_success');
     });
