@@ -20,13 +20,13 @@ const withDesktop = `
     document.dispatchEvent(new Event('visibilitychange'));
   };
   window.shown = [];
-  window.asked = 0;
+  window.prompts = 0;
   window.Notification = class extends EventTarget {
     static get permission() {
       return localStorage.getItem('test.permission') ?? 'default';
     }
     static async requestPermission() {
-      window.asked += 1;
+      window.prompts += 1;
       localStorage.setItem('test.permission', 'granted');
       return 'granted';
     }
@@ -62,7 +62,7 @@ describe('notifications in the browser', { skip: noBrowser }, () => {
     await open(first, '/account');
     const button = first.getByRole('button', { name: 'Notify me in this browser' });
     await button.waitFor();
-    assert.equal(await first.evaluate('asked'), 0);
+    assert.equal(await first.evaluate('prompts'), 0);
     await button.click();
     await first.getByText('This browser notifies you.').waitFor();
     const second = await context.newPage();
