@@ -248,7 +248,7 @@ describe('notifications in the browser', () => {
       taskWith({ title: 'Still mine', assigneeId: meId }),
     ])
       tasks[task.id] = task;
-    await openHidden({}, { 'tasks.get': ({ ids: [id = ''] }) => tasks[id] as Task });
+    await openHidden({}, { 'tasks.get': ({ ids: [id = ''] }) => tasks[id] ?? taskWith() });
     for (const [at, entityId] of Object.keys(tasks).entries())
       brings(
         event('task.updated', {
