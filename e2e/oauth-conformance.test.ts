@@ -61,7 +61,8 @@ interface Program {
 
 /** A program that ends by itself, or after the test. */
 function run(...words: readonly string[]): Program {
-  // The inspector asks nobody to sign in without a terminal or this setting. It finds no browser in an empty folder.
+  // Without a terminal the inspector starts no sign-in, except with this setting. It finds no browser in an empty
+  // folder.
   const env = { PATH: folder, HOME: folder, NO_COLOR: '1', MCP_AUTO_OPEN_ENABLED: 'true' };
   const child = spawn(process.execPath, words, { env, cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
   programs.add(child);

@@ -20,6 +20,9 @@ import { invitePerson } from '../testing/passkeys.ts';
 
 const clientSecret = 'the-secret-of-the-console-at-the-provider';
 
+/** Screenshots for a person, if this names a folder. */
+const pictures = process.env['BATON_TEST_PICTURES'];
+
 describe('signing in to the console through an identity provider', { skip: noBrowser }, () => {
   const folder = mkdtempSync(join(tmpdir(), 'baton-providers-'));
   let world: OwnConsole;
@@ -374,6 +377,14 @@ describe('signing in to the console through an identity provider', { skip: noBro
     await page.getByRole('heading', { name: 'Allow Editor <b> to use Baton?' }).waitFor();
     assert.ok(!page.url().includes('request'), page.url());
     await assertAccessible(page, 'consent', 'usual');
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await page.setViewportSize({ width: 360, height: 800 });
+    await assertAccessible(page, 'consent, dark and narrow', 'usual');
+    assert.equal(await page.evaluate('document.documentElement.scrollWidth > innerWidth'), false);
+    if (pictures !== undefined)
+      await page.screenshot({ path: join(pictures, 'consent.png'), fullPage: true });
+    await page.emulateMedia({ colorScheme: 'light' });
+    await page.setViewportSize({ width: 1280, height: 800 });
     await page.getByRole('button', { name: 'Allow' }).click();
     await page.getByRole('button', { name: 'Sign in with local again' }).click();
     await choose(page, 'eve');

@@ -1477,7 +1477,7 @@ export interface NotificationsApi {
 /** Read how you are notified, and through which channels this installation sends. `GET /api/v1/notifications/preferences` */
 getPreferences(options?: CallOptions): Promise<NotificationPreferences>;
 /** Replace how you are notified. Anything missing gets its default. Sending the same preferences again changes nothing. `PUT /api/v1/notifications/preferences` */
-putPreferences(body?: NotificationPreferencesChange, options?: CallOptions): Promise<NotificationPreferences>;
+putPreferences(body: NotificationPreferencesChange, options: CallOptions & Matched): Promise<NotificationPreferences>;
 /** Send the link of an invitation by e-mail to the invited person. The worker sends it within a day or not at all; until then the link is stored encrypted. The link leads to the console at CP_PUBLIC_URL. A newer link replaces one that has not been sent yet. Needs principals.write. `POST /api/v1/notifications/invitation-mails` */
 sendInvitationMail(body: InvitationMailRequest, options?: CallOptions): Promise<InvitationMail>;
 /** Set the incoming webhook of Slack through which you are notified. It replaces the previous one. The address is stored in the secret store and never returned. `PUT /api/v1/notifications/slack-webhook` */

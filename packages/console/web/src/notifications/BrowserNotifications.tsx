@@ -3,7 +3,7 @@ import { ErrorNote } from '../parts/Notes.tsx';
 import { meQuery } from '../queries.ts';
 import { turnOff, turnOn, useChoice } from './choice.ts';
 
-/** Turns the notifications of this browser on and off. The browser asks for its permission only after the click. */
+/** Turns the notifications of this browser on and off. The browser requests its permission only after the click. */
 export function BrowserNotifications() {
   const me = useQuery(meQuery);
   const personId = me.data?.principal.id;

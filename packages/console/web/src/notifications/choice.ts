@@ -4,7 +4,7 @@ import { useSyncExternalStore } from 'react';
 const name = 'baton.notified-person';
 const listeners = new Set<() => void>();
 
-/** `blocked`: the person refused the browser's question, which pages may not ask again. */
+/** `blocked`: the person refused the browser's question, which pages can't repeat. */
 export type Choice = 'unavailable' | 'blocked' | 'off' | 'on';
 
 /** Whether this browser notifies a person, also after another tab has changed it. */
@@ -25,7 +25,7 @@ function isAvailable(): boolean {
 }
 
 /**
- * Asks the browser for its permission, and notifies this person from now on.
+ * Requests the permission of the browser, and notifies this person from now on.
  * @returns false if the person closed the question, or this browser can't do it
  */
 export async function turnOn(personId: string): Promise<boolean> {

@@ -80,7 +80,7 @@ async function request(service: FakeService, me: Partial<Me>): Promise<void> {
   await handled();
 }
 
-/** The record of the tabs is written under a lock; whoever gets it afterwards sees the result. */
+/** The record of the tabs is written under a lock, so the next holder sees the result. */
 async function handled(): Promise<void> {
   await settled();
   await navigator.locks.request('baton.notices', () => undefined);
@@ -90,7 +90,7 @@ async function handled(): Promise<void> {
 const shown = () => notifications.map(({ title, body }) => `${title}: ${body}`);
 
 describe('notifications in the browser', () => {
-  test('the browser asks for its permission only after the click, and the choice can be taken back', async () => {
+  test('the permission is requested only after the click, and the choice can be taken back', async () => {
     permit('default');
     await open('/account', { others: { '/console/account': token } });
     assert.equal(FakeNotification.asked, 0);
@@ -112,7 +112,7 @@ describe('notifications in the browser', () => {
     assert.equal(localStorage.getItem(storedName), null);
   });
 
-  test('a browser that blocks them is not asked', async () => {
+  test('a browser that blocks them gets no request', async () => {
     permit('denied');
     await open('/account', { others: { '/console/account': token } });
     await see('Your browser blocks notifications of this page.');
@@ -120,7 +120,7 @@ describe('notifications in the browser', () => {
     assert.equal(FakeNotification.asked, 0);
   });
 
-  test('a page without the browser interface says so', async (t) => {
+  test('a browser without the interface is reported', async (t) => {
     const { Notification } = globalThis;
     t.after(() => Object.assign(globalThis, { Notification }));
     Reflect.deleteProperty(globalThis, 'Notification');
@@ -211,7 +211,7 @@ describe('notifications in the browser', () => {
     setHidden(false);
   });
 
-  test('after five in a minute one notification stands for all others', async () => {
+  test('after five in a minute one notification represents all others', async () => {
     const service = await openHidden();
     const many = Array.from({ length: 9 }, (_, at) => pending(at + 20));
     await request(service, { pendingApprovals: many });
@@ -248,7 +248,7 @@ describe('notifications in the browser', () => {
       taskWith({ title: 'Still mine', assigneeId: meId }),
     ])
       tasks[task.id] = task;
-    await openHidden({}, { 'tasks.get': ({ ids: [id = ''] }) => tasks[id] as Task });
+    await openHidden({}, { 'tasks.get': ({ ids: [id = ''] }) => tasks[id] ?? taskWith() });
     for (const [at, entityId] of Object.keys(tasks).entries())
       brings(
         event('task.updated', {

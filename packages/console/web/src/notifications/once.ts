@@ -4,7 +4,7 @@ const recordName = 'baton.notices';
 const visibleName = 'baton.visible';
 const recordMax = 200;
 
-/** After this many in a minute, one notification stands for all further ones. */
+/** After this many in a minute, a single notification represents all further ones. */
 const shownMax = 5;
 const shownMs = 60_000;
 
@@ -14,7 +14,7 @@ interface Recorded {
 }
 
 /**
- * Asks, of all tabs of this browser once for each key, whether to notify the person.
+ * Decides whether to notify the person: once for each key, in all tabs of this browser together.
  * @returns `no` also while any tab is visible: the person sees it there
  */
 export async function claimNotice(key: string, nowMs = Date.now()): Promise<'no' | 'show' | 'summarize'> {
@@ -32,7 +32,7 @@ async function isAnyTabVisible(): Promise<boolean> {
   return navigator.locks.request(visibleName, { ifAvailable: true }, (lock) => lock === null);
 }
 
-/** Tells the other tabs when this one is visible. @returns a function that ends it */
+/** Lets the other tabs see when this one is visible. @returns a function that ends it */
 export function announceVisible(): () => void {
   let release: (() => void) | undefined;
   const follow = () => {

@@ -11,6 +11,7 @@ import {
   type LoggedWorker,
   makeAddressee,
   publicUrl,
+  putPreferences,
   smtpSettings,
   startSender,
 } from '../../testing/notifications/notifications.ts';
@@ -148,7 +149,7 @@ test('a person who may not see the task is not notified of it', async () => {
   const role = await makeRole();
   const one = { ...narrow, address: 'narrow-person-of-the-tests@people.example' };
   keepName('e-mail address', one.address);
-  await done(one.put('/notifications/preferences', { email: one.address }));
+  await done(putPreferences(one, { email: one.address }));
   await assign(one, role.id);
   const [seen, hidden] = [
     await makeTask(baton, { workspaceId: mine.id, title: 'seen' }),

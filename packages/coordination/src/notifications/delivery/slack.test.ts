@@ -7,6 +7,7 @@ import { emptyOutbox, type Received, type Receiver, startReceiver } from '../../
 import {
   type LoggedWorker,
   publicUrl,
+  putPreferences,
   startSender,
   webhookAddress,
 } from '../../testing/notifications/notifications.ts';
@@ -49,7 +50,7 @@ async function person(preferences: object = {}): Promise<Subscriber> {
   const actor = await baton.actor({ kind: 'human', permissions: ['approvals.decide', 'tasks.read'] });
   const url = webhookAddress(slack.url);
   await done(actor.put('/notifications/slack-webhook', { url }));
-  await done(actor.put('/notifications/preferences', preferences));
+  await done(putPreferences(actor, preferences));
   return { ...actor, url };
 }
 const postsTo = ({ url }: { url: string }) =>

@@ -9,6 +9,7 @@ import {
   type LoggedWorker,
   makeAddressee,
   publicUrl,
+  putPreferences,
   smtpSettings,
   startSender,
 } from '../../testing/notifications/notifications.ts';
@@ -109,7 +110,7 @@ test('a kind that was turned off meanwhile is left out', async () => {
   const one = await person();
   await collect(one, 'collected');
   const kinds = { 'task.assigned': { mail: 'off' } };
-  await done(one.put('/notifications/preferences', { email: one.address, kinds }));
+  await done(putPreferences(one, { email: one.address, kinds }));
   await makeDue(one);
   await until(async () => !(await hasSchedule(one)));
   assert.deepEqual([mailsTo(one).length, await itemsOf(one)], [0, 0]);

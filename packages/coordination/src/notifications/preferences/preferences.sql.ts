@@ -15,6 +15,8 @@ export function findOwnPreferences(tenantId: string, principalId: string) {
 }
 
 export interface NewPreferences {
+  /** 0 for preferences that were never stored, which have no row that could be locked. */
+  readonly expectedVersion: number;
   readonly tenantId: string;
   readonly principalId: string;
   readonly email: string | null;
@@ -22,16 +24,19 @@ export interface NewPreferences {
   readonly digestIntervalSeconds: number;
 }
 
-/** Returns no row if the same preferences are already stored. */
+/** Returns no row if the same preferences are already stored, or if the stored ones have another version. */
 export function upsertPreferences(values: NewPreferences) {
   return sql<PreferencesRow>`
     insert into notification_preferences as n (tenant_id, principal_id, email, modes, digest_interval_seconds)
-    values (${values.tenantId}, ${values.principalId}, ${values.email}, ${JSON.stringify(values.modes)},
-      ${values.digestIntervalSeconds})
+    select ${values.tenantId}::uuid, ${values.principalId}::uuid, ${values.email}::text, ${JSON.stringify(values.modes)}::jsonb,
+      ${values.digestIntervalSeconds}::integer
+    where ${values.expectedVersion}::bigint = 0 or exists (
+      select from notification_preferences
+      where tenant_id = ${values.tenantId} and principal_id = ${values.principalId})
     on conflict (tenant_id, principal_id) do update
       set email = excluded.email, modes = excluded.modes, digest_interval_seconds = excluded.digest_interval_seconds,
         version = n.version + 1, updated_at = now()
-      where (n.email, n.modes, n.digest_interval_seconds)
+      where n.version = ${values.expectedVersion}::bigint and (n.email, n.modes, n.digest_interval_seconds)
         is distinct from (excluded.email, excluded.modes, excluded.digest_interval_seconds)
     returning *`;
 }

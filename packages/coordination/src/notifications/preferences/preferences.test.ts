@@ -3,10 +3,12 @@ import { after, before, test } from 'node:test';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, refused } from '../../testing/leases.ts';
 import { journalIsStable } from '../../testing/ledger/journal-writer.ts';
-import { mailAddress, smtpSettings } from '../../testing/notifications/notifications.ts';
+import { mailAddress, putPreferences, smtpSettings } from '../../testing/notifications/notifications.ts';
 
 let baton: TestCoordination;
 const path = '/notifications/preferences';
+/** The version of preferences that were never stored. */
+const first = { 'if-match': '"notification_preferences-0"' };
 before(async () => {
   baton = await startCoordination();
 });
@@ -50,14 +52,14 @@ test('preferences are replaced as a whole, by an event without the address; the 
   const one = await person();
   const email = mailAddress();
   const sent = { email, kinds: { 'task.assigned': { mail: 'off' } }, digestIntervalSeconds: 3600 };
-  const first = await done(one.put(path, sent));
+  const stored = await done(putPreferences(one, sent));
   assert.deepEqual(
-    [first.email, first.kinds['task.assigned'], first.digestIntervalSeconds, first.version],
+    [stored.email, stored.kinds['task.assigned'], stored.digestIntervalSeconds, stored.version],
     [{ address: email, source: 'own' }, { mail: 'off', slack: 'immediate' }, 3600, 1],
   );
-  assert.equal((await done(one.put(path, sent))).version, 1);
-  assert.deepEqual(await done(one.get(path)), first);
-  const second = await done(one.put(path, {}));
+  assert.equal((await done(putPreferences(one, sent))).version, 1);
+  assert.deepEqual(await done(one.get(path)), stored);
+  const second = await done(putPreferences(one, {}));
   assert.deepEqual(
     [second.email.address, second.kinds['task.assigned'].mail, second.digestIntervalSeconds, second.version],
     [null, 'digest', 86_400, 2],
@@ -76,6 +78,30 @@ test('preferences are replaced as a whole, by an event without the address; the 
     },
     { type, principalId, kinds: {}, digestIntervalSeconds: 86_400, hasOwnEmail: false, via: 'api' },
   ]);
+});
+
+test('a version that is no longer the stored one is refused, also for the first preferences', async () => {
+  const one = await person();
+  const conflict = { entity: 'notification_preferences', id: one.principalId };
+  const at = (version: number) => ({ 'if-match': `"notification_preferences-${version}"` });
+  const put = (version: number, digestIntervalSeconds: number) =>
+    one.put(path, { digestIntervalSeconds }, at(version));
+  const early = await refused(put(5, 3600), 409, 'version_conflict');
+  assert.deepEqual(
+    [early.entity, early.id, early.expectedVersion, early.currentVersion],
+    [conflict.entity, conflict.id, 5, 0],
+  );
+  const rivals = await Promise.all([put(0, 3600), put(0, 7200)]);
+  assert.deepEqual(rivals.map(({ status }) => status).sort(), [200, 409]);
+  const { headers } = await one.get(path);
+  assert.equal(headers.get('etag'), '"notification_preferences-1"');
+  // The stored values again, with an old version.
+  const { digestIntervalSeconds } = await done(one.get(path));
+  const late = await refused(put(0, digestIntervalSeconds), 409, 'version_conflict');
+  assert.deepEqual([late.expectedVersion, late.currentVersion], [0, 1]);
+  assert.equal((await done(put(1, 10_800))).version, 2);
+  await refused(put(1, 3600), 409, 'version_conflict');
+  assert.equal((await eventsOf(one)).length, 2);
 });
 
 test("without an own address that of the profile is used, unless it can't be", async () => {
@@ -107,7 +133,7 @@ for (const email of [
   `${'m'.repeat(65)}@people.example`,
 ])
   test(`the address ${JSON.stringify(email.slice(0, 30))} is refused`, async () => {
-    const details = await refused((await person()).put(path, { email }), 422, 'invalid_email_address');
+    const details = await refused(putPreferences(await person(), { email }), 422, 'invalid_email_address');
     assert.deepEqual(details, { field: 'email', reason: 'malformed' });
   });
 
@@ -117,7 +143,7 @@ test('with CP_MAIL_ALLOWED_DOMAINS an address of another domain is refused', asy
   const put = async (email: string) => {
     const response = await fetch(`${url}/api/v1${path}`, {
       method: 'PUT',
-      headers: { authorization: `Bearer ${one.token}`, 'content-type': 'application/json' },
+      headers: { authorization: `Bearer ${one.token}`, 'content-type': 'application/json', ...first },
       body: JSON.stringify({ email }),
     });
     return ((await response.json()) as any).error?.details.reason;
@@ -129,25 +155,33 @@ test('with CP_MAIL_ALLOWED_DOMAINS an address of another domain is refused', asy
 test('an unknown kind, an unknown mode and an interval out of its bounds are refused', async () => {
   const one = await person();
   const details = await refused(
-    one.put(path, { kinds: { 'lunch.ready': { mail: 'off' } } }),
+    putPreferences(one, { kinds: { 'lunch.ready': { mail: 'off' } } }),
     422,
     'unknown_notification_kind',
   );
   assert.deepEqual(details.unknown, ['lunch.ready']);
   assert.ok(details.known.includes('decision.requested'));
-  await refused(one.put(path, { kinds: { 'task.assigned': { mail: 'weekly' } } }), 400, 'invalid_request');
-  await refused(one.put(path, { kinds: { 'task.assigned': { slack: 'digest' } } }), 400, 'invalid_request');
+  await refused(
+    putPreferences(one, { kinds: { 'task.assigned': { mail: 'weekly' } } }),
+    400,
+    'invalid_request',
+  );
+  await refused(
+    putPreferences(one, { kinds: { 'task.assigned': { slack: 'digest' } } }),
+    400,
+    'invalid_request',
+  );
   for (const digestIntervalSeconds of [899, 604_801, 3600.5])
-    await refused(one.put(path, { digestIntervalSeconds }), 400, 'invalid_request');
+    await refused(putPreferences(one, { digestIntervalSeconds }), 400, 'invalid_request');
   const many = Object.fromEntries(Array.from({ length: 101 }, (_, n) => [`kind.${n}`, { mail: 'off' }]));
-  await refused(one.put(path, { kinds: many }), 400, 'invalid_request');
+  await refused(putPreferences(one, { kinds: many }), 400, 'invalid_request');
 });
 
 test('agents and services are not notified', async () => {
   for (const kind of ['agent', 'service'] as const) {
     const one = await baton.actor({ kind, permissions: [] });
     await refused(one.get(path), 403, 'not_a_person');
-    await refused(one.put(path, {}), 403, 'not_a_person');
+    await refused(one.put(path, {}, first), 403, 'not_a_person');
   }
 });
 
@@ -159,7 +193,7 @@ test('a token that only reads changes nothing', async () => {
     scope: ['control-plane:read'],
   });
   const send = (method: string, at: string, body?: object) =>
-    baton.request(method, `/api/v1/notifications/${at}`, { token, ...(body && { body }) });
+    baton.request(method, `/api/v1/notifications/${at}`, { token, headers: first, ...(body && { body }) });
   await done(send('GET', 'preferences'));
   const url = 'https://hooks.slack.com/services/T/B/x';
   for (const [method, at, body] of [

@@ -1,4 +1,5 @@
 import { emit } from '../../ledger/journal/journal.ts';
+import { requireVersionOf } from '../../service/changes.ts';
 import { statusOfMail, statusOfSlack } from '../channels.ts';
 import type { Context } from '../context.ts';
 import { faultOfAddress } from '../email-address.ts';
@@ -27,10 +28,12 @@ export async function getPreferences(context: Context): Promise<NotificationPref
 
 /**
  * Replaces the caller's preferences; sending the same ones again changes nothing.
- * @throws Refusal `not_a_person`, `permission_denied`, `unknown_notification_kind`, `invalid_email_address`
+ * @throws Refusal `not_a_person`, `permission_denied`, `unknown_notification_kind`, `invalid_email_address`,
+ * `version_conflict`
  */
 export async function putPreferences(
   context: Context,
+  ifMatch: number,
   { email, kinds, digestIntervalSeconds }: NotificationPreferencesChange,
 ): Promise<NotificationPreferences> {
   requirePersonWhoWrites(context);
@@ -40,10 +43,22 @@ export async function putPreferences(
   const fault = email === null ? undefined : faultOfAddress(email, settings.CP_MAIL_ALLOWED_DOMAINS);
   if (fault !== undefined) fail('invalid_email_address', { field: 'email', reason: fault });
   const { principalId } = caller;
-  const values = { tenantId, principalId, email, modes: kinds, digestIntervalSeconds };
+  const values = {
+    expectedVersion: ifMatch,
+    tenantId,
+    principalId,
+    email,
+    modes: kinds,
+    digestIntervalSeconds,
+  };
   const stored = await db.row(upsertPreferences(values));
-  if (stored !== undefined) noteUpdate(context, stored, 'api');
-  return getPreferences(context);
+  if (stored !== undefined) {
+    noteUpdate(context, stored, 'api');
+    return getPreferences(context);
+  }
+  const unchanged = await getPreferences(context);
+  requireVersionOf('notification_preferences', { id: principalId, version: unchanged.version }, ifMatch);
+  return unchanged;
 }
 
 /**

@@ -4,7 +4,7 @@ import { newId } from '@baton/values/ids';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done } from '../../testing/leases.ts';
 import { journalIsStable } from '../../testing/ledger/journal-writer.ts';
-import { unsubscribeToken } from '../../testing/notifications/notifications.ts';
+import { putPreferences, unsubscribeToken } from '../../testing/notifications/notifications.ts';
 import type { Unsubscription } from './unsubscribe-links.ts';
 
 let baton: TestCoordination;
@@ -53,7 +53,7 @@ test('opening a link shows a page with a button and changes nothing', async () =
 test('a POST without a sign-in ends the e-mails of that kind only, once, with an event without an actor', async () => {
   const one = await person();
   const other = await person();
-  await done(one.put('/notifications/preferences', { kinds: { [kind]: { slack: 'off' } } }));
+  await done(putPreferences(one, { kinds: { [kind]: { slack: 'off' } } }));
   for (let n = 0; n < 2; n += 1) {
     const page = await click(tokenFor(one));
     assert.equal(page.status, 200);

@@ -5,7 +5,7 @@ import { readKeyFile } from '../../access/secret-store/sealing-keys.ts';
 import { startWorker } from '../../app/worker.ts';
 import type { Unsubscription } from '../../notifications/unsubscribe/unsubscribe-links.ts';
 import { linksOf } from '../../notifications/unsubscribe/unsubscribe-links.ts';
-import type { Actor, ActorOptions, TestCoordination } from '../coordination.ts';
+import type { Actor, ActorOptions, Answer, TestCoordination } from '../coordination.ts';
 import { done } from '../leases.ts';
 
 export const publicUrl = 'https://baton.example';
@@ -49,6 +49,13 @@ export interface Addressee extends Actor {
   readonly address: string;
 }
 
+/** Replaces the preferences of a person, whatever their version. */
+export async function putPreferences(actor: Actor, preferences: object): Promise<Answer> {
+  const path = '/notifications/preferences';
+  const { version } = await done(actor.get(path));
+  return actor.put(path, preferences, { 'if-match': `"notification_preferences-${version}"` });
+}
+
 /** A person with an e-mail address of their own choice. @param preferences further preferences */
 export async function makeAddressee(
   baton: TestCoordination,
@@ -60,7 +67,7 @@ export async function makeAddressee(
     ...options,
   });
   const address = mailAddress();
-  await done(actor.put('/notifications/preferences', { email: address, ...preferences }));
+  await done(putPreferences(actor, { email: address, ...preferences }));
   return { ...actor, address };
 }
 
