@@ -28,6 +28,7 @@ export function PersonDoors({ admin, principalId, displayName }: PersonProps) {
       {link !== undefined && (
         <SecretOnce
           name={`the recovery link for ${displayName}`}
+          isLink
           value={link}
           onDone={() => setLink(undefined)}
         />

@@ -195,10 +195,13 @@ export function Act({ label, confirm, note, act }: ActProps) {
 /** A secret that is shown once. Only this page holds it. */
 export function SecretOnce({
   name,
+  isLink = false,
   value,
   onDone,
 }: {
   name: string;
+  /** The value is a link for somebody else. */
+  isLink?: boolean;
   /** Null if the response that held the secret was lost. */
   value: string | null;
   onDone: () => void;
@@ -210,7 +213,10 @@ export function SecretOnce({
         <p>{name} was created, but the response with its secret was lost. Revoke it and create a new one.</p>
       ) : (
         <>
-          <p>Copy the secret of {name} now. You won't be able to see it again.</p>
+          <p>
+            Copy {isLink ? name : `the secret of ${name}`} now{isLink && ', and send it to them yourself'}.
+            You won't be able to see it again.
+          </p>
           <code className={`mono ${styles.value}`}>{value}</code>
         </>
       )}
