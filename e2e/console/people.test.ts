@@ -217,7 +217,7 @@ describe('people and agents', { skip: noBrowser }, () => {
       await settled(page);
       await look('the roles');
       await page.goto(`${world.url}/people/${id}`);
-      await page.getByText('No access: no identity is bound.').waitFor();
+      await page.getByText('No access: no sign-in is linked.').waitFor();
       await look('a person without access');
       await page.goto(`${world.url}/people/${world.me}`);
       await page.getByText('The role').first().waitFor();

@@ -251,7 +251,7 @@ describe('a disabled person', { skip: noBrowser || noOpenssl }, () => {
     await page.getByText('Use the admin secret').click();
     await page.getByLabel('Admin secret').fill(baton.connection.iamBootstrapToken ?? '');
     await page.keyboard.press('Enter');
-    await page.getByText('At identity, all tokens and browser sessions end.').waitFor();
+    await page.getByText('In identity, all tokens and browser sessions end.').waitFor();
     return visitor;
   }
 });

@@ -47,7 +47,7 @@ function NoSession({ by }: { by: string }) {
       <p>
         Open a recovery link in this browser. An administrator creates it on your page in{' '}
         <a href="/people">People and agents</a>; on Baton's machine,{' '}
-        <code className="mono">npx baton console --passkey</code> creates one for its administrator.
+        <code className="mono">baton console --passkey</code> creates one for its administrator.
       </p>
     </div>
   );

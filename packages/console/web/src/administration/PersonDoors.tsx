@@ -24,7 +24,7 @@ export function PersonDoors({
   const recover = async (replaceCredentials: boolean) => {
     const body = { replaceCredentials };
     const { token } = await identity.principals.createRecoveryLink(tenantId, principalId, body);
-    onSecret({ name: `the recovery link for ${displayName}`, value: invitationUrl(token) });
+    onSecret({ name: `the recovery link for ${displayName}`, isLink: true, value: invitationUrl(token) });
   };
   return (
     <section className="stack" aria-label={`Sign-in of ${displayName}`}>

@@ -202,6 +202,8 @@ export function Act({ label, confirm, note, act }: ActProps) {
 
 export interface SecretToShow {
   readonly name: string;
+  /** The value is a link for somebody else. */
+  readonly isLink?: boolean;
   /** Null if the response that held the secret was lost. */
   readonly value: string | null;
 }
@@ -226,7 +228,7 @@ export function useSecretsOnce() {
 }
 
 /** A secret that is shown once. Only this page holds it. */
-function SecretOnce({ name, value, onDone }: SecretToShow & { onDone: () => void }) {
+function SecretOnce({ name, isLink = false, value, onDone }: SecretToShow & { onDone: () => void }) {
   const [isCopied, setCopied] = useState(false);
   return (
     <div className={`card stack ${styles.secret}`} role="status">
@@ -234,7 +236,10 @@ function SecretOnce({ name, value, onDone }: SecretToShow & { onDone: () => void
         <p>{name} was created, but the response with its secret was lost. Revoke it and create a new one.</p>
       ) : (
         <>
-          <p>Copy the secret of {name} now. You won't be able to see it again.</p>
+          <p>
+            Copy {isLink ? name : `the secret of ${name}`} now{isLink && ', and send it to them yourself'}.
+            You won't be able to see it again.
+          </p>
           <code className={`mono ${styles.value}`}>{value}</code>
         </>
       )}

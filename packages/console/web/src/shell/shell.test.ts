@@ -49,7 +49,12 @@ const options = () => all('option').map((one) => one.textContent?.trim() ?? '');
 
 describe('the frame of the console', () => {
   test('shows every page, the signed-in person, and the live status', async () => {
-    await open('/inbox', { me: { permissions: [...everything, 'admin'] } });
+    await open('/inbox', {
+      me: { permissions: [...everything, 'admin'] },
+      answers: {
+        'identityAdministrationTokens.create': new Refusal(403, 'fresh_sign_in_required', 'Sign in.'),
+      },
+    });
     const nav = await find('navigation', 'Pages');
     assert.deepEqual(
       all('link', undefined, nav).map((one) => one.textContent),
