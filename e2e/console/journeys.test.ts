@@ -6,6 +6,7 @@ import { longTest } from '@baton/testing/depth';
 import { agentPermissions as workerPermissions } from '@baton/testing/participant';
 import { assertAccessible, isGone, noBrowser, openPage, until, untilTrue } from '../testing/browser.ts';
 import { type OwnConsole, startOwnConsole } from '../testing/console.ts';
+import { localUrl } from '../testing/passkeys.ts';
 import { endLease } from '../testing/run-statement.ts';
 
 // Complete user journeys. console.test.ts has the one in which a task is created, found, opened and commented on.
@@ -45,7 +46,7 @@ describe('journeys through the console', { skip: noBrowser }, () => {
 
     // Cancelling your own task is not reported as a loss.
     const second = await world.baton.tasks.create({ title: 'Not wanted any more' });
-    await page.goto(`${world.url}/tasks/${second.publicId}`);
+    await page.goto(`${localUrl(world)}/tasks/${second.publicId}`);
     await page.getByRole('button', { name: 'Claim' }).click();
     await page.getByRole('heading', { name: 'You hold this task' }).waitFor();
     const { activeClaimId } = await world.baton.tasks.get(second.id);

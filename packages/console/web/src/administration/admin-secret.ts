@@ -44,13 +44,18 @@ export function lockAdministration(): void {
   if (current !== undefined) set(undefined);
 }
 
+/** Locks only what this unlocked: meanwhile, the page may have been unlocked in the other way. */
+function lockOne(opened: Administration | undefined): void {
+  if (opened !== undefined && opened === current) set(undefined);
+}
+
 /**
  * Unlocks the administration once the identity service has accepted the secret. The secret is discarded after 15
  * minutes of inactivity, when the page is left, and as soon as the identity service rejects it.
  * @throws BatonError if the identity service rejects the secret
  */
-export function openAdministration(adminSecret: string): Promise<void> {
-  return open({ adminSecret }, lockAdministration);
+export async function openAdministration(adminSecret: string): Promise<void> {
+  await open({ adminSecret }, lockOne);
 }
 
 let opening: Promise<void> | undefined;
@@ -74,13 +79,14 @@ const renewForActs: Renew = (request) => (queries.isMutating() > 0 ? withFreshSi
 
 async function openByToken(renew: Renew): Promise<void> {
   let run = renew;
+  let opened: Administration | undefined;
   // The clients for all lists share one token.
   let held: HeldToken | undefined;
   let requested: Promise<HeldToken> | undefined;
   function request(): Promise<HeldToken> {
     requested ??= run(requestToken)
       .catch((error: unknown) => {
-        lockAdministration();
+        lockOne(opened);
         throw error;
       })
       .finally(() => {
@@ -94,7 +100,7 @@ async function openByToken(renew: Renew): Promise<void> {
       return { accessToken: held.token, expiresIn: (held.endsAtMs - serverNow()) / 1000 };
     },
   };
-  await open(own, () => {
+  opened = await open(own, () => {
     held = undefined;
   });
   run = renewForActs;
@@ -112,10 +118,13 @@ async function requestToken(): Promise<HeldToken> {
   return { token, endsAtMs: Date.parse(expiresAt) };
 }
 
+/** @returns undefined if the admin secret has unlocked it meanwhile, which covers more than a token does */
 async function open(
   credential: Pick<ClientOptions, 'adminSecret' | 'administrationToken'>,
-  onRejected: () => void,
-): Promise<void> {
+  onRejected: (opened: Administration | undefined) => void,
+): Promise<Administration | undefined> {
+  const isOperator = credential.adminSecret !== undefined;
+  let opened: Administration | undefined;
   const { iss, tenant_id: tenantId } = claimsIn((await baton.accessToken?.get()) ?? '');
   const clientOf = (onLink: (link: string | null) => void) =>
     createClient({
@@ -124,14 +133,15 @@ async function open(
       transport: async (request) => {
         const answer = await fetchTransport(request);
         onLink(answer.headers.get('link'));
-        if (answer.status === 401) onRejected();
+        if (answer.status === 401) onRejected(opened);
         return answer;
       },
     }).identity;
   const identity = clientOf(() => undefined);
   await identity.tenants.get(tenantId, { attempts: 1, deadlineMs: 15_000 });
-  set({
-    isOperator: credential.adminSecret !== undefined,
+  if (current?.isOperator && !isOperator) return undefined;
+  opened = {
+    isOperator,
     identity,
     tenantId,
     issuer: iss,
@@ -144,8 +154,10 @@ async function open(
       );
       return { items, next };
     },
-  });
+  };
+  set(opened);
   stop = lockWhenIdle();
+  return opened;
 }
 
 /** Timers may stop while a computer sleeps, so each one compares the clock too. */

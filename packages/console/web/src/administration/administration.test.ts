@@ -225,6 +225,26 @@ describe("an administrator's own sign-in", () => {
     await find('button', 'Lock administration');
   });
 
+  for (const [what, answer] of [
+    ['is refused', tooOld],
+    ['succeeds', granted()],
+  ] as const)
+    test(`whose token ${what} late leaves the page unlocked by the admin secret`, async () => {
+      const late = Promise.withResolvers<typeof answer>();
+      const service = await openOwn({ 'identityAdministrationTokens.create': () => late.promise });
+      await see('Unlocking …');
+      (await find('summary', 'Use the admin secret')).click();
+      await fill('textbox', 'Admin secret', 's3cret');
+      await submit('textbox', 'Admin secret');
+      await find('button', 'Lock administration');
+      late.resolve(answer);
+      await settled();
+      await click('link', 'Groups');
+      await see('No groups.');
+      const listed = service.askedFor('identity.groups.list');
+      assert.ok(listed.every(({ headers }) => headers.get('x-iam-bootstrap-token') === 's3cret'));
+    });
+
   /** Opens a section, and lets the sign-in become too old. */
   async function openUntilTooOld(t: TestContext, meanwhile: () => Promise<void> = async () => {}) {
     const service = await openOwn({
@@ -264,7 +284,7 @@ describe("an administrator's own sign-in", () => {
       await see('sas_secret');
     });
     await click('link', 'Groups');
-    await see('Managing people, agents and credentials requires a sign-in of the last five minutes');
+    await see('Managing people, agents and credentials requires a sign-in within the last five minutes');
     await see('Copy the secret of sa_1 now');
     await see('sas_secret');
     await click('button', 'Done');

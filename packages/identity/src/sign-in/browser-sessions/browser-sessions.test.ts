@@ -178,7 +178,12 @@ describe('browser-sessions:exchange', () => {
     const wrong = `iam_ses_${'0'.repeat(12)}_x`;
     assert.equal((await exchange(wrong, {}, strict)).status, 401);
     assert.equal((await exchange(wrong, {}, strict)).status, 429);
-    assert.equal((await ask(strict, '/browser-sessions:revoke-self', { token: wrong })).status, 429);
+    const paths = ['list', 'revoke', 'revoke-others', 'revoke-self'];
+    for (const path of paths) {
+      const more = path === 'revoke' ? { browserSessionId: randomUUID() } : {};
+      const answer = await ask(strict, `/browser-sessions:${path}`, { token: wrong, ...more });
+      assert.deepEqual([answer.status, answer.body], [429, { detail: 'rate_limited' }], path);
+    }
     const guarded = await identity.another({ IAM_FAILURES_PER_CREDENTIAL_MAX: '1' });
     const { token } = await makePerson(identity, tenantId);
     assert.equal((await exchange(`${token}x`, {}, guarded)).status, 401);

@@ -2,10 +2,9 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { decodeJwt } from 'jose';
 import { sql } from '@baton/kernel/database/sql';
-import { keepSecret } from '@baton/kernel/testing/leaks/leaks';
 import type { TestIdentity } from '../../testing/identity.ts';
 import { made } from '../../testing/objects.ts';
-import { auditOf } from '../../testing/records.ts';
+import { auditOf, journalOf } from '../../testing/records.ts';
 import {
   begin,
   connect,
@@ -16,7 +15,7 @@ import {
   requestOf,
 } from '../oauth/testing/browser.ts';
 import { ask } from '../passkeys/testing/people.ts';
-import { makeRealm, newSubject, type Realm, startFederation } from './testing/sign-in.ts';
+import { makeRealm, newSubject, type Realm, signInBy, startFederation } from './testing/sign-in.ts';
 import { nowSeconds, type Upstream } from './testing/upstream.ts';
 
 let identity: TestIdentity;
@@ -29,12 +28,8 @@ after(async () => {
   await upstream.close();
 });
 
-async function startSession({ tenantId, key }: Realm, claims: object) {
-  const answer = await identity.request('POST', `/api/v1/tenants/${tenantId}/federation:start-session`, {
-    body: { identityProvider: key, token: await upstream.sign({ sub: newSubject(), ...claims }) },
-  });
-  if (answer.status === 200) keepSecret('browser session', answer.body.token);
-  return answer;
+async function startSession(realm: Realm, claims: object) {
+  return signInBy(identity, realm, await upstream.sign({ sub: newSubject(), ...claims }), 'start-session');
 }
 
 const exchange = (token: string) =>
@@ -67,6 +62,20 @@ describe('federation:start-session', () => {
     const actions = audited.map(({ action }) => action);
     for (const action of ['federation.sign_in', 'browser_sessions.issue'])
       assert.ok(actions.includes(action));
+  });
+
+  test('replaces the oldest session when a person begins their 21st', async () => {
+    const realm = await makeRealm(identity, upstream);
+    const sub = newSubject();
+    const first = await made(startSession(realm, { sub }));
+    for (let session = 1; session < 20; session += 1) await made(startSession(realm, { sub }));
+    assert.equal((await exchange(first.token)).status, 200);
+    await made(startSession(realm, { sub }));
+    assert.equal((await exchange(first.token)).status, 401);
+    const [event] = (await journalOf(identity, realm.tenantId)).filter(
+      ({ type }) => type === 'browser_session.revoked',
+    );
+    assert.deepEqual([event.aggregate_id, event.payload.reason], [first.session.id, 'replaced']);
   });
 
   test('the session ends with its provider and with its identity', async () => {

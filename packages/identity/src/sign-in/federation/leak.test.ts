@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { after, test } from 'node:test';
 import { keepName } from '@baton/kernel/testing/leaks/leaks';
 import { startIdentity, testSigningKey } from '../../testing/identity.ts';
-import { makeRealm, newSubject, routes, signInBy } from './testing/sign-in.ts';
+import { everyRoute, makeRealm, newSubject, signInBy } from './testing/sign-in.ts';
 import { startUpstream } from './testing/upstream.ts';
 
 test('no answer repeats an upstream token, accepted or refused, nor the subject it names', async () => {
@@ -27,7 +27,7 @@ test('no answer repeats an upstream token, accepted or refused, nor the subject 
     `${await upstream.sign({ sub: subject })}x`,
   ];
   for (const token of tokens)
-    for (const route of routes) {
+    for (const route of everyRoute) {
       const { status, body } = await signInBy(identity, realm, token, route);
       assert.ok([200, 401, 409].includes(status), String(status));
       const text = JSON.stringify(body);

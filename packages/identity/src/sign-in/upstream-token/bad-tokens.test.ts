@@ -7,10 +7,10 @@ import { storeCounts } from '../../testing/records.ts';
 import { encode, rsa, signedToken } from '../federation/testing/forger.ts';
 import { assertRefused } from '../federation/testing/refusals.ts';
 import {
+  everyRoute,
   makeRealm,
   newSubject,
   type Realm,
-  routes,
   signInBy,
   startFederation,
 } from '../federation/testing/sign-in.ts';
@@ -393,7 +393,7 @@ test('a token of up to 32 KiB is read, a longer one is invalid, and a body beyon
     'one long part': 'A'.repeat(60_000),
   });
   const before = await storeCounts(identity);
-  for (const route of routes) {
+  for (const route of everyRoute) {
     const { status, body } = await signInBy(identity, realm, ofLength(70_000), route);
     assert.deepEqual([status, body], [413, { detail: 'request_too_large' }]);
   }
@@ -404,7 +404,7 @@ test('a body whose token is no storable text is 422, and nothing is stored', asy
   const before = await storeCounts(identity);
   const right = signed();
   for (const token of [`${right}\0`, `\0${right}`, `${right}\ud800`, [right], { token: right }, null, 1])
-    for (const route of routes) {
+    for (const route of everyRoute) {
       const answer = await signInBy(identity, realm, token as string, route);
       assert.equal(answer.status, 422, JSON.stringify(token));
       assert.ok(!JSON.stringify(answer.body).includes(right.slice(-20)));

@@ -6,10 +6,10 @@ import { storeCounts } from '../../testing/records.ts';
 import { encode, signedToken } from '../federation/testing/forger.ts';
 import { assertRefused as assertRefusedAt } from '../federation/testing/refusals.ts';
 import {
+  everyRoute,
   makeRealm,
   newSubject,
   type Realm,
-  routes,
   signInBy,
   startFederation,
 } from '../federation/testing/sign-in.ts';
@@ -122,7 +122,7 @@ describe('step by step', () => {
       { password: 'x' },
       { token: undefined },
     ])
-      for (const route of routes) {
+      for (const route of everyRoute) {
         const { status, body } = await signInBy(identity, realm, token, route, bad);
         assert.equal(status, 422);
         assert.ok(!JSON.stringify(body).includes(token));
@@ -149,7 +149,7 @@ describe('step by step', () => {
       { ...realm, tenantId: realm.providerId },
       closed,
     ])
-      for (const route of routes) {
+      for (const route of everyRoute) {
         const { status, body } = await signInBy(identity, at, token, route);
         assert.deepEqual([status, body], [404, { detail: 'identity_provider_not_found' }]);
       }

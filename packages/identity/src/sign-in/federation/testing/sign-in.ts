@@ -15,9 +15,12 @@ export async function startFederation(
   return { identity, upstream: await startUpstream() };
 }
 
-/** Both routes of a sign-in; a test runs on both unless it specifies one. */
+/** The routes that respond with the sign-in; a test runs on both unless it specifies one. */
 export const routes = ['authenticate', 'exchange'] as const;
-export type Route = (typeof routes)[number];
+
+/** The third one begins a browser session. It has the same rules and another response. */
+export const everyRoute = [...routes, 'start-session'] as const;
+export type Route = (typeof everyRoute)[number];
 
 /** A tenant and its identity provider, where users sign in. */
 export interface Realm {
