@@ -38,6 +38,8 @@ describe('people and agents', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Invite a person' }).focus();
     await keyboard.press('Enter');
     const dialog = page.getByRole('dialog');
+    // This button takes the focus when it appears.
+    await dialog.getByRole('button', { name: "Confirm that it's you" }).waitFor();
     await dialog.getByText('Use the admin secret').focus();
     await keyboard.press('Enter');
     await dialog.getByLabel('Admin secret').focus();
