@@ -11,6 +11,7 @@ import {
 } from '@baton/sdk';
 import type { CancelledTasks } from './cancelled-tasks.ts';
 import { Command, type CommandEnd } from './command.ts';
+import { commandEnvironmentOf, ownSecretsOf } from './command-environment.ts';
 import { acknowledgeMessages } from './control-messages.ts';
 import type { MarkedLine } from './marked-lines.ts';
 import {
@@ -60,11 +61,6 @@ const notesShownMax = 20;
 const commentCharactersMax = 10_000;
 /** HTTP statuses after which a retry would fail again. */
 const finalStatuses = [400, 403, 404, 413, 422];
-/**
- * Variables of Baton's own programs: they may hold secrets, which the command must not get. With GitHub's variables, it
- * could request the identity of the job.
- */
-const ownVariables = /^(BATON|IAM|CP)_|^ACTIONS_ID_TOKEN_REQUEST_/;
 
 /** Works on one task: starts its command, executes the command's lines, stops it in time, and ends the run. */
 export class TaskRun {
@@ -120,7 +116,7 @@ export class TaskRun {
     this.#clear();
     mkdirSync(work, { recursive: true, mode: 0o700 });
     const { settings } = this.#place;
-    const passedOn = withoutOwn(settings.environment);
+    const passedOn = commandEnvironmentOf(settings.environment);
     this.#secrets = new Secrets(ownSecretsOf(settings), passedOn);
     const own = await this.#variables();
     const { leftOut } = this.#secrets;
@@ -484,19 +480,6 @@ export class TaskRun {
       say(`${publicId}: its output was not stored: ${(error as BatonError).code ?? String(error)}`);
     }
   }
-}
-
-/** The secrets that the runner has and the command doesn't get. */
-function ownSecretsOf({ token, environment }: RunnerSettings): string[] {
-  const { BATON_IDENTITY_TOKEN, ACTIONS_ID_TOKEN_REQUEST_TOKEN } = environment;
-  return [token, BATON_IDENTITY_TOKEN, ACTIONS_ID_TOKEN_REQUEST_TOKEN].flatMap((secret) => secret || []);
-}
-
-function withoutOwn(environment: RunnerSettings['environment']): RunnerSettings['environment'] {
-  // Compared in upper case, as the settings are read: a dotless i also becomes an I.
-  return Object.fromEntries(
-    Object.entries(environment).filter(([name]) => !ownVariables.test(name.toUpperCase())),
-  );
 }
 
 /** Returns the command's input: all data about the run, as one line of JSON. */
