@@ -29,6 +29,11 @@ const sharedIssuers: readonly SharedIssuer[] = [
   },
 ];
 
+/** Whether tenants share the issuer: the claims of its tokens distinguish their owners. */
+export function isShared(issuer: string): boolean {
+  return sharedIssuers.some(({ isMeant }) => isMeant(issuer));
+}
+
 /**
  * Refuses a rule that strangers' tokens would match.
  * @throws InvalidRequest with the claim to add
