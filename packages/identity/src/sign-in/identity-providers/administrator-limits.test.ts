@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
-import { type Answer, jwkOf, type TestIdentity } from '../../testing/identity.ts';
+import type { Answer, TestIdentity } from '../../testing/identity.ts';
 import { made, makePrincipal, makeTenant } from '../../testing/objects.ts';
 import { bearer, issueToken } from '../administration-tokens/testing/administration.ts';
 import { makeRealm, newSubject, signInBy, startFederation } from '../federation/testing/sign-in.ts';
-import type { Upstream } from '../federation/testing/upstream.ts';
+import { jwkOf, makePair, type Upstream } from '../federation/testing/upstream.ts';
 import { makePerson } from '../passkeys/testing/people.ts';
 import { githubIssuer } from '../workload-rules/testing/workloads.ts';
 
@@ -42,7 +42,7 @@ const registered = async (tenantId: string, changes: object = {}) => {
   await made(identity.post(providers(tenantId), provider));
   return provider;
 };
-const keySet = { keys: [jwkOf(await newKey())] };
+const keySet = { keys: [jwkOf(makePair('chosen'))] };
 const isRefused = ({ status, body }: Answer, field: string, message?: string) =>
   assert.deepEqual([status, body], [403, { detail: 'outside_administration', field }], message);
 
@@ -112,8 +112,6 @@ describe('an administrator', () => {
     assert.equal((await register(provider)).status, 201);
     isRefused(await change(provider.key, { subjectClaim: 'environment' }), 'subjectClaim');
     assert.equal((await change(provider.key, { audience: 'other' })).status, 200);
-    const { key } = await registered(await makeTenant(identity));
-    assert.equal((await change(key, { issuer: githubIssuer })).status, 404);
     const mine = await registered(own);
     isRefused(await change(mine.key, { issuer: `${githubIssuer}/acme` }), 'issuer');
     const principalId = await makePrincipal(identity, own, 'human');
@@ -125,14 +123,19 @@ describe('an administrator', () => {
     const at = (issuer: string) => link(principalId, { issuer, subject: newSubject() });
     const managed = { lifecycleProfile: 'managed' };
     assert.equal((await at((await registered(own, managed)).issuer)).status, 201);
-    for (const changes of [{ ...managed, keySet }, { ...managed, principalKind: 'none' }])
+    for (const changes of [
+      { ...managed, keySet },
+      { ...managed, principalKind: 'none' },
+    ])
       isRefused(await at((await registered(own, changes)).issuer), 'issuer', JSON.stringify(changes));
     isRefused(await at(`https://${randomUUID()}.example`), 'issuer');
-    isRefused(await at('http://127.0.0.1'), 'issuer');
   });
 
   test('gets the usual refusals before and after', async () => {
-    assert.equal((await register(newProvider({ issuer: 'no address', keySet }))).body.detail, 'invalid_issuer');
+    assert.equal(
+      (await register(newProvider({ issuer: 'no address', keySet }))).body.detail,
+      'invalid_issuer',
+    );
     const { key, issuer } = await registered(own);
     const exists = await register(newProvider({ key, issuer }));
     assert.deepEqual([exists.status, exists.body], [409, { detail: 'identity_provider_exists' }]);
