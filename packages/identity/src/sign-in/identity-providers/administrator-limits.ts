@@ -47,7 +47,7 @@ function refuseSubjects(next: Choices, concerns: Concerns, changed?: Partial<Cho
   if (signsIn && next.subject_claim !== 'sub') refuse('subjectClaim');
 }
 
-/** Whoever chooses the keys can make a token for any subject. */
+/** Anyone who chooses the keys can make a token for any subject. */
 function refuseOtherKeys({ key_set, jwks_uri }: Choices): void {
   if (key_set !== null) refuse('keySet');
   if (jwks_uri !== '') refuse('jwksUri');
