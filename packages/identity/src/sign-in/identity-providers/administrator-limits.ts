@@ -1,8 +1,8 @@
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { isShared } from '../workload-rules/shared-issuers.ts';
 import type { ProviderRow } from './identity-provider.ts';
 import { findProviderElsewhere, lockIssuer } from './identity-providers.sql.ts';
+import { sharedIssuer } from './shared-issuers.ts';
 
 /**
  * An identity, issuer and subject, exists once in all tenants. Somebody who chooses the subjects of an issuer of another
@@ -35,7 +35,7 @@ export async function refuseBeyondAdministration(
   const concerns: Concerns = (columns) =>
     changed === undefined || columns.some((column) => column in changed);
   if (next.principal_kind !== 'none' && concerns(keyColumns)) refuseOtherKeys(next);
-  if (isShared(next.issuer)) refuseSubjects(next, concerns, changed);
+  if (sharedIssuer(next.issuer) !== undefined) refuseSubjects(next, concerns, changed);
   else if (concerns(issuerColumns)) await refuseIssuerElsewhere({ db }, next);
 }
 
