@@ -71,6 +71,18 @@ test('identity, its SCIM side and OAuth report errors in forms of their own', as
     );
 });
 
+test('an error of identity may name the refused field', async () => {
+  await withClient(
+    () => ({ status: 403, body: { detail: 'outside_administration', field: 'keySet' } }),
+    async (baton) => {
+      const error = await baton.identity.tenants.get('t').catch((caught: unknown) => caught);
+      assert.ok(error instanceof BatonError);
+      assert.deepEqual([error.code, error.details], ['outside_administration', { field: 'keySet' }]);
+    },
+    { adminSecret: 's' },
+  );
+});
+
 test('a refusal is one error with code, status, request and details, and is not tried again', async () => {
   await withClient(
     () => ({ status: 409, body: refusal('task_already_claimed') }),

@@ -104,7 +104,7 @@ interface SaidError {
 }
 
 /**
- * Coordination returns `{error: {code, message, …}}`, identity `{detail: code}` or a list of faults, SCIM `{scimType,
+ * Coordination returns `{error: {code, message, …}}`, identity `{detail: code}`, sometimes with a `field`, or a list of faults, SCIM `{scimType,
  * detail}`.
  */
 function errorIn(text: string): SaidError | undefined {
@@ -116,13 +116,15 @@ function errorIn(text: string): SaidError | undefined {
   const docs = addressIn(body['docs'] ?? body['error_uri']);
   if (typeof error === 'string') return { ...saidBy(error, body['error_description']), docs };
   if (Array.isArray(schemas)) return saidBy(typeof scimType === 'string' ? scimType : 'scim_error', detail);
-  if (typeof detail === 'string') return { ...saidBy(detail, undefined), docs };
+  if (typeof detail === 'string') return { ...saidBy(detail, undefined), ...fieldIn(body['field']), docs };
   if (!Array.isArray(detail)) return undefined;
   const faults = detail.filter(isRecord).map(({ loc, msg }) => `${[loc].flat().join('.')}: ${String(msg)}`);
   return { ...saidBy('invalid_request', faults.join('; ')), details: { problems: detail }, docs };
 }
 
 const addressIn = (value: unknown) => (typeof value === 'string' ? value : undefined);
+
+const fieldIn = (field: unknown) => (typeof field === 'string' ? { details: { field } } : {});
 
 function saidBy(code: string, message: unknown): SaidError {
   const words = code.replaceAll('_', ' ');

@@ -38,7 +38,7 @@ export function createAdmission(basePath: string, tools: Tools, secrets: AdminSe
       return byHeader(head);
     const { tenantId, principalId } = await administratorOf(token, head);
     if (isOpenToAdministrators(endpoint) && isPathOf(head.path, basePath, tenantId))
-      return { actor: principalId };
+      return { actor: principalId, isAdministrator: true };
     return fail('outside_administration', {}, { reason: `administrator ${principalId}` });
   };
 }

@@ -26,6 +26,10 @@ const docs = z
 const ErrorEnvelope = z
   .strictObject({
     detail: z.union([z.string().meta({ description: 'Stable; react to it.' }), z.array(Problem)]),
+    field: z
+      .string()
+      .optional()
+      .meta({ description: 'The field of the body that is refused, for some codes.' }),
     docs,
   })
   .meta({ id: 'Error' });

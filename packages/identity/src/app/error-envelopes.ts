@@ -52,7 +52,9 @@ function renderError(error: unknown): CodedError {
   if (error instanceof Refusal && error.code in errors) {
     const code = error.code as ErrorCode;
     const status = error.status ?? errors[code].status;
-    return { code, status, body: { detail: code }, headers: error.headers };
+    const { field } = error.details;
+    const body = { detail: code, ...(typeof field === 'string' && { field }) };
+    return { code, status, body, headers: error.headers };
   }
   if (error instanceof InvalidRequest) {
     const detail = error.problems.map(({ type, in: where, path, message }) => ({

@@ -12,6 +12,10 @@ export const errors = {
     'The latest sign-in of the person is older than allowed.',
     'Have the person sign in again, and record that sign-in before you issue the token.',
   ),
+  outside_administration: forbidden(
+    'An administration token is accepted only for the administration of its own tenant, not by the endpoints of the operator, and not for what could affect people of another tenant.',
+    'Use the path of your own tenant. Anything else needs the admin secret of the operator; docs/reference/administration-tokens.md lists it.',
+  ),
   principal_disabled: forbidden(
     'The principal of the external identity is paused or disabled.',
     'Have an administrator enable it with `POST …/principals/{principalId}:enable`; if a directory manages the principal, enable it there.',

@@ -136,10 +136,6 @@ export const errors = {
     'The person did not sign in with a passkey or through a provider within the last 300 seconds, or that session has ended.',
     'Have the person sign in again, and request the token within 300 seconds. A provider must state the time of the sign-in (`auth_time`); a personal access token does not count as a sign-in.',
   ),
-  outside_administration: forbidden(
-    'An administration token is accepted only for the administration of its own tenant, and not by the endpoints of the operator.',
-    'Use the path of your own tenant. Endpoints of the operator need the admin secret; docs/reference/administration-tokens.md lists them.',
-  ),
   administration_token_not_found: notFound(
     'There is no such administration token.',
     'Check the id. An expired token is deleted, and needs no revocation.',

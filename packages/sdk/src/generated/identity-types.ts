@@ -209,6 +209,8 @@ status: "active";
 
 export type Error = {
 detail: string | Problem[];
+/** The field of the body that is refused, for some codes. */
+field?: string;
 /** The page that describes the code, if the operator has set its address. */
 docs?: string;
 };

@@ -9,6 +9,18 @@ export function findReadOnlyProvider(tenantId: string, issuer: string) {
       and lifecycle_profile = 'read_only'`;
 }
 
+/**
+ * A provider of the tenant with this issuer through which somebody signs in, whose keys are not uploaded, unless another
+ * tenant has a provider with the issuer.
+ */
+export function findOwnIssuer(tenantId: string, issuer: string) {
+  return sql<{ id: string }>`
+    select id from identity_providers own
+    where tenant_id = ${tenantId} and issuer = rtrim(${issuer}, '/') and principal_kind <> 'none' and key_set is null
+      and not exists (
+        select from identity_providers other where other.issuer = own.issuer and other.tenant_id <> own.tenant_id)`;
+}
+
 /** Returns no row if issuer and subject are linked already; waits for a transaction that is linking them. */
 export function insertExternalIdentity(identity: {
   id: string;

@@ -9,6 +9,7 @@ import { tenantExists } from '../tenants/tenants.ts';
 import { externalIdentityLinked } from './external-identities.events.ts';
 import {
   findExternalIdentity,
+  findOwnIssuer,
   findReadOnlyProvider,
   insertExternalIdentity,
 } from './external-identities.sql.ts';
@@ -17,7 +18,8 @@ import type { ExternalIdentityRow, NewExternalIdentity } from './external-identi
 /**
  * Links a principal of any kind and status manually (see docs/reference/directory.md#external-identities). Issuers are
  * compared without trailing slashes, and a subject can be linked only once across all tenants.
- * @throws Refusal `principal_not_found`, `identity_provider_managed`, `external_identity_exists`
+ * @throws Refusal `principal_not_found`; `outside_administration` for an administration token and an issuer that isn't
+ * the tenant's alone; `identity_provider_managed`, `external_identity_exists`
  */
 export async function linkExternalIdentity(
   context: Context,
@@ -25,7 +27,7 @@ export async function linkExternalIdentity(
   principalId: string,
   { issuer, subject }: NewExternalIdentity,
 ): Promise<ExternalIdentityRow> {
-  const { db } = context;
+  const { db, caller } = context;
   const action = 'external_identities.link';
   if (!(await isMember(db, tenantId, principalId))) {
     const resource = ['principal', principalId] as const;
@@ -33,6 +35,8 @@ export async function linkExternalIdentity(
       audit(context, { tenantId, action, resource, outcome: 'denied', reason: 'principal_not_found' });
     fail('principal_not_found', {}, { commits: true });
   }
+  if (caller.isAdministrator && (await db.row(findOwnIssuer(tenantId, issuer))) === undefined)
+    fail('outside_administration', { field: 'issuer' }, { reason: 'issuer' });
   if ((await db.row(findReadOnlyProvider(tenantId, issuer))) !== undefined) fail('identity_provider_managed');
   const wanted = { id: randomUUID(), tenantId, principalId, issuer, subject };
   const linked = (await db.row(insertExternalIdentity(wanted))) ?? fail('external_identity_exists');

@@ -69,6 +69,20 @@ export function findOpenProvider(tenantId: string, key: string) {
       and p.principal_kind <> 'none'`;
 }
 
+/**
+ * Administrators of different tenants register an issuer one after another, so that the second one finds the provider
+ * of the first one.
+ */
+export function lockIssuer(issuer: string) {
+  return sql`
+    select pg_advisory_xact_lock((19026::bigint << 48) | (hashtextextended(${issuer}, 0) & ((1::bigint << 48) - 1)))`;
+}
+
+export function findProviderElsewhere(tenantId: string, issuer: string) {
+  return sql<{ id: string }>`
+    select id from identity_providers where issuer = ${issuer} and tenant_id <> ${tenantId} limit 1`;
+}
+
 /** An active SCIM source that provisions the people of the provider. */
 export function findScimSource(providerId: string) {
   return sql<{ id: string }>`

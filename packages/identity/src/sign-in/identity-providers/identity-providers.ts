@@ -7,6 +7,7 @@ import { emit } from '../../records/journal/journal.ts';
 import { changeReason, changesOf } from '../../service/changes.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
+import { refuseBeyondAdministration } from './administrator-limits.ts';
 import {
   columnsOf,
   type IdentityProviderChange,
@@ -40,7 +41,7 @@ import {
 
 /**
  * Registers an identity provider (see docs/reference/providers.md#providers).
- * @throws Refusal `tenant_not_found`, `invalid_issuer`, `identity_provider_exists` for a taken key or issuer
+ * @throws Refusal `tenant_not_found`, `invalid_issuer`, `outside_administration`, `identity_provider_exists` for a taken key or issuer
  */
 export async function createIdentityProvider(
   context: Context,
@@ -58,6 +59,7 @@ export async function createIdentityProvider(
     registered_issuer: issuer,
     ...(columnsOf(request) as ProviderChoices),
   };
+  await refuseBeyondAdministration(context, wanted);
   const provider = (await db.row(insertProvider(wanted))) ?? fail('identity_provider_exists');
   const { id, lifecycle_profile: lifecycleProfile } = provider;
   const about = { tenantId, aggregateId: id };
@@ -93,8 +95,8 @@ export async function requireOpenProvider(db: Db, tenantId: string, key: string)
 /**
  * Changes the requirements for tokens. They apply from the next sign-in on, which also updates the person's
  * memberships.
- * @throws Refusal `identity_provider_not_found`, `invalid_issuer`, `issuer_not_changeable`, `identity_provider_exists`,
- * `linked_people_undecided`, `external_identity_conflict`; `population_managed_by_directory` for `read_only`, and to
+ * @throws Refusal `identity_provider_not_found`, `invalid_issuer`, `outside_administration`, `issuer_not_changeable`,
+ * `identity_provider_exists`, `linked_people_undecided`, `external_identity_conflict`; `population_managed_by_directory` for `read_only`, and to
  * detach people, while a SCIM source provisions the people of this provider
  */
 export async function updateIdentityProvider(
@@ -109,6 +111,7 @@ export async function updateIdentityProvider(
   const changed = changesOf<ProviderRow>(provider, { ...columnsOf(changes), ...moved });
   if (Object.keys(changed).length === 0) return provider;
   const next: ProviderRow = { ...provider, ...changed };
+  await refuseBeyondAdministration(context, next, changed);
   if ('lifecycle_profile' in changed && next.lifecycle_profile === 'read_only') {
     const source = await db.row(findScimSource(provider.id));
     if (source !== undefined) fail('population_managed_by_directory');

@@ -9,7 +9,7 @@ import { emit } from '../../records/journal/journal.ts';
 import { changeReason, changesOf } from '../../service/changes.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { refuseSharedByStrangers } from './shared-issuers.ts';
+import { refuseSharedByStrangers } from './shared-by-strangers.ts';
 import {
   columnsOf,
   type NewWorkloadRule,

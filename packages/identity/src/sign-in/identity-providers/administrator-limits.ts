@@ -1,0 +1,63 @@
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import type { ProviderRow } from './identity-provider.ts';
+import { findProviderElsewhere, lockIssuer } from './identity-providers.sql.ts';
+import { sharedIssuer } from './shared-issuers.ts';
+
+/**
+ * An identity, issuer and subject, exists once in all tenants. Somebody who chooses the subjects of an issuer of another
+ * tenant could therefore lock out its people.
+ */
+
+type Choices = Pick<
+  ProviderRow,
+  'tenant_id' | 'issuer' | 'audience' | 'principal_kind' | 'key_set' | 'jwks_uri' | 'subject_claim'
+>;
+
+/** Whether one of the columns is new or changes. */
+type Concerns = (columns: readonly (keyof Choices)[]) => boolean;
+
+/** What determines whose tokens a provider accepts as whose. */
+const keyColumns = ['issuer', 'principal_kind', 'key_set', 'jwks_uri'] as const;
+const issuerColumns = ['issuer', 'audience', 'principal_kind', 'subject_claim'] as const;
+
+/**
+ * Refuses a provider that only the operator may register (see docs/reference/administration-tokens.md#use). `changed` is
+ * absent for a new provider.
+ * @throws Refusal `outside_administration` for a caller with an administration token
+ */
+export async function refuseBeyondAdministration(
+  { db, caller }: Context,
+  next: Choices,
+  changed?: Partial<Choices>,
+): Promise<void> {
+  if (!caller.isAdministrator) return;
+  const concerns: Concerns = (columns) =>
+    changed === undefined || columns.some((column) => column in changed);
+  if (next.principal_kind !== 'none' && concerns(keyColumns)) refuseOtherKeys(next);
+  if (sharedIssuer(next.issuer) !== undefined) refuseSubjects(next, concerns, changed);
+  else if (concerns(issuerColumns)) await refuseIssuerElsewhere({ db }, next);
+}
+
+function refuseSubjects(next: Choices, concerns: Concerns, changed?: Partial<Choices>): void {
+  // A new provider brings no identities; one that moves there would bring subjects that the issuer did not choose.
+  if (changed !== undefined && 'issuer' in changed) refuse('issuer');
+  // Strangers choose the values of most claims of such an issuer.
+  const signsIn = next.principal_kind !== 'none' && concerns(['principal_kind', 'subject_claim']);
+  if (signsIn && next.subject_claim !== 'sub') refuse('subjectClaim');
+}
+
+/** Anyone who chooses the keys can make a token for any subject. */
+function refuseOtherKeys({ key_set, jwks_uri }: Choices): void {
+  if (key_set !== null) refuse('keySet');
+  if (jwks_uri !== '') refuse('jwksUri');
+}
+
+async function refuseIssuerElsewhere({ db }: Pick<Context, 'db'>, { tenant_id, issuer }: Choices) {
+  await db.run(lockIssuer(issuer));
+  if ((await db.row(findProviderElsewhere(tenant_id, issuer))) !== undefined) refuse('issuer');
+}
+
+function refuse(field: string): never {
+  return fail('outside_administration', { field }, { reason: `only the operator chooses this: ${field}` });
+}
