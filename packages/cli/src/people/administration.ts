@@ -18,6 +18,6 @@ export function requireAdministration(baton: BatonClient, access: Access): Ident
   const found = findAdministration(baton, access);
   if (found !== undefined) return found;
   throw new PlainError(
-    `Invitations need access to identity's administration, which ${access.source} doesn't have. Run this on the machine with the connection file of Baton (BATON_HOME), or invite from the page People and agents of the console.`,
+    `Invitations need access to identity's administration, which this connection doesn't have (${access.source}). Run this on the machine with the connection file of Baton (BATON_HOME), or invite from the page People and agents of the console.`,
   );
 }

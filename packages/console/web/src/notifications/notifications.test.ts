@@ -216,7 +216,7 @@ describe('notifications in the browser', () => {
     const many = Array.from({ length: 9 }, (_, at) => pending(at + 20));
     await request(service, { pendingApprovals: many });
     await until(() => notifications.length === 9);
-    const more = notifications.filter(({ tag }) => tag === 'baton more');
+    const more = notifications.filter(({ tag }) => tag === 'baton-more');
     assert.equal(more.length, 4);
     assert.deepEqual(shown().at(-1), 'More is pending: Open your inbox.');
     setHidden(false);

@@ -22,7 +22,7 @@ export async function showWaiting(waiting: Waiting, open: (path: string) => void
   const answer = await claimNotice(key);
   if (answer === 'no') return;
   if (answer === 'summarize')
-    return show({ title: 'More is pending', body: 'Open your inbox.', tag: 'baton more' }, '/inbox', open);
+    return show({ title: 'More is pending', body: 'Open your inbox.', tag: 'baton-more' }, '/inbox', open);
   const task = await readTask(waiting.taskId);
   if (waiting.kind === 'task' && task !== undefined && !isOpenFor(task, waiting.assigneeId)) return;
   const body = task === undefined ? 'Open it in the console.' : `${oneLine(task.title)} (${task.publicId})`;
