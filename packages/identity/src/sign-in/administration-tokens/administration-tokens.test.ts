@@ -17,6 +17,7 @@ import {
 } from '../../testing/identity.ts';
 import { made, makeAudience, makePrincipal, makeTenant, makeToken, signIn } from '../../testing/objects.ts';
 import { auditOf } from '../../testing/records.ts';
+import { until } from '../../testing/waiting.ts';
 import { ask, makePerson, type Person, signInWith } from '../passkeys/testing/people.ts';
 import { bearer, bodyOf, issueToken, pathOf, requestToken, signInOf } from './testing/administration.ts';
 
@@ -242,11 +243,13 @@ describe('an administration token ends', () => {
     await made(signInWith(identity, person.authenticator));
     await ask(identity, '/browser-sessions:revoke-self', { token: person.token });
     assert.ok(!(await isAdmitted(token)));
-    const audited = (await auditOf(identity, person.tenantId)).filter(
-      ({ action }) => action === 'administration_tokens.use',
-    );
+    const usesOf = async () =>
+      (await auditOf(identity, person.tenantId)).filter(
+        ({ action }) => action === 'administration_tokens.use',
+      );
+    await until(async () => (await usesOf()).length > 0, 'the refused use is audited');
     assert.deepEqual(
-      audited.map(({ reason, outcome }) => [reason, outcome]),
+      (await usesOf()).map(({ reason, outcome }) => [reason, outcome]),
       [['session_ended', 'denied']],
     );
   });
