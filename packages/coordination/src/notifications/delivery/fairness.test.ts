@@ -4,9 +4,13 @@ import { sql } from '@baton/kernel/database/sql';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done } from '../../testing/leases.ts';
 import { writeEvents } from '../../testing/ledger/journal-writer.ts';
-import { makeAddressee, smtpSettings, startSender } from '../../testing/notifications/notifications.ts';
+import {
+  makeAddressee,
+  smtpSettings,
+  startSender,
+  untilNotified,
+} from '../../testing/notifications/notifications.ts';
 import { startSmtpServer } from '../../testing/notifications/smtp-server.ts';
-import { until } from '../../testing/wait-until.ts';
 
 let baton: TestCoordination;
 before(async () => {
@@ -45,18 +49,18 @@ test("one tenant's 10,000 notifications don't delay the decision of another", as
     CP_NOTIFICATIONS_HOURLY_MAX: '10000',
   });
   try {
-    await until(() => smtp.to(busy.address).length > 10);
+    await untilNotified(() => smtp.to(busy.address).length > 10);
     const distributed = sql<{ n: number }>`select count(*) as n from outbox_deliveries where is_new`;
-    await until(async () => ((await baton.pool.row(distributed))?.n ?? 0) > backlog - 2000);
+    await untilNotified(async () => ((await baton.pool.row(distributed))?.n ?? 0) > backlog - 2000);
     const sentBefore = smtp.to(busy.address).length;
     const mine = { assignedPrincipalId: other.principalId, comment: 'And mine?' };
     await done(baton.otherAdmin.post('/approvals', mine), 201);
-    await until(() => smtp.to(other.address).length === 1, "the other tenant's e-mail");
+    await untilNotified(() => smtp.to(other.address).length === 1, "the other tenant's e-mail");
     const overtaken = smtp.received.indexOf(smtp.to(other.address)[0] as never) - sentBefore;
     assert.ok(overtaken < sentBeforeMax, `${overtaken} e-mails of the busy tenant came first`);
     // The busy tenant's own backlog must continue to be sent.
     const soFar = smtp.to(busy.address).length;
-    await until(() => smtp.to(busy.address).length > soFar + 20);
+    await untilNotified(() => smtp.to(busy.address).length > soFar + 20);
   } finally {
     await worker.close();
     await smtp.stop();

@@ -18,20 +18,19 @@ import {
   makeAddressee,
   smtpSettings,
   startSender,
+  untilNotified,
 } from '../../testing/notifications/notifications.ts';
 import {
   type SmtpBehaviour,
   type SmtpServer,
   startSmtpServer,
 } from '../../testing/notifications/smtp-server.ts';
-import { until as untilIn } from '../../testing/wait-until.ts';
 
 let baton: TestCoordination;
 const folder = mkdtempSync(join(tmpdir(), 'baton-mail-'));
 const closing: (() => Promise<unknown>)[] = [];
 const children: ChildProcess[] = [];
 const logged: LoggedWorker[] = [];
-const until = (holds: () => boolean | Promise<boolean>, what?: string) => untilIn(holds, what, 60_000);
 before(async () => {
   baton = await startCoordination({
     CP_OUTBOX_BACKOFF_BASE_SECONDS: '1',
@@ -83,8 +82,8 @@ test('an address that the server refuses for good makes a dead letter at once, w
   await sender(smtp);
   const approval = await ask(bad);
   await ask(good);
-  await until(async () => (await dead()).length === 1);
-  await until(() => smtp.to(good.address).length === 1);
+  await untilNotified(async () => (await dead()).length === 1);
+  await untilNotified(() => smtp.to(good.address).length === 1);
   const [letter] = await dead();
   assert.deepEqual(
     [letter.sink, letter.type, letter.attempts, letter.lastError],
@@ -106,7 +105,7 @@ test('a dead letter that is redriven is sent to those who did not get it, and to
   });
   await sender(smtp);
   await done(baton.admin.post('/approvals', { requiredRoleId: role.id, comment: 'May I?' }), 201);
-  await until(async () => (await dead()).length === 1);
+  await untilNotified(async () => (await dead()).length === 1);
   assert.deepEqual(
     people.map(({ address }) => smtp.to(address).length),
     [1, 0, 1],
@@ -116,8 +115,8 @@ test('a dead letter that is redriven is sent to those who did not get it, and to
   await done(
     baton.admin.post(`/operations/outbox/${letter.id}:redrive`, { reason: 'the mailbox exists now' }),
   );
-  await until(() => smtp.to(bad.address).length === 1);
-  await until(async () => (await pending()).length + (await dead()).length === 0);
+  await untilNotified(() => smtp.to(bad.address).length === 1);
+  await untilNotified(async () => (await pending()).length + (await dead()).length === 0);
   assert.deepEqual(
     people.map(({ address }) => smtp.to(address).length),
     [1, 1, 1],
@@ -140,8 +139,8 @@ test('a refusal for now is retried, and becomes a dead letter after the last att
   await ask(never);
   // Another e-mail is accepted, which shows that the server is not at fault.
   await ask(other);
-  await until(() => smtp.to(slow.address).length === 1);
-  await until(async () => (await dead()).length === 1);
+  await untilNotified(() => smtp.to(slow.address).length === 1);
+  await untilNotified(async () => (await dead()).length === 1);
   const [letter] = await dead();
   assert.deepEqual([letter.attempts, letter.lastError], [3, 'the mail server answered 450 4.2.1 to RCPT TO']);
   assert.equal(smtp.to(slow.address).length, 1);
@@ -152,7 +151,7 @@ test('a message that is refused after its content is a dead letter, too', async 
   const smtp = await server({ message: () => '554 5.7.1 spam according to scanner.people.example' });
   await sender(smtp);
   await ask(one);
-  await until(async () => (await dead()).length === 1);
+  await untilNotified(async () => (await dead()).length === 1);
   assert.equal((await dead())[0].lastError, 'the mail server answered 554 5.7.1 to DATA');
 });
 
@@ -162,12 +161,14 @@ test('while the server is down no attempt is counted, and everything is sent onc
   await smtp.stop();
   const worker = await sender(smtp);
   for (let n = 0; n < 3; n += 1) await ask(one, `question ${n}`);
-  await until(() => worker.lines.filter((line) => line.includes('could not be delivered')).length >= 4);
+  await untilNotified(
+    () => worker.lines.filter((line) => line.includes('could not be delivered')).length >= 4,
+  );
   assert.deepEqual(await dead(), []);
   assert.ok(mailEventsOf(await pending()).every(({ attempts }: any) => attempts <= 1));
   await smtp.start();
-  await until(() => smtp.to(one.address).length === 3);
-  await until(async () => (await pending()).length === 0);
+  await untilNotified(() => smtp.to(one.address).length === 3);
+  await untilNotified(async () => (await pending()).length === 0);
   assert.equal(smtp.to(one.address).length, 3);
 });
 
@@ -187,11 +188,11 @@ for (const [tested, what, behaviour] of [
     const smtp = await server(maybe);
     await sender(smtp);
     await ask(one);
-    await until(() => smtp.connections >= 2, 'a second connection');
+    await untilNotified(() => smtp.connections >= 2, 'a second connection');
     assert.deepEqual(await dead(), []);
     isBad = false;
-    await until(() => smtp.to(one.address).length === 1);
-    await until(async () => (await pending()).length === 0);
+    await untilNotified(() => smtp.to(one.address).length === 1);
+    await untilNotified(async () => (await pending()).length === 0);
     assert.equal(smtp.to(one.address).length, 1);
   });
 
@@ -205,12 +206,12 @@ test('a wrong password sends nothing, and shows neither user nor password', asyn
   writeFileSync(file, 'a-wrong-password-of-the-tests-0815');
   const worker = await sender(smtp, login);
   await ask(one);
-  await until(() => worker.lines.some((line) => line.includes('answered 535 5.7.8 to AUTH PLAIN')));
+  await untilNotified(() => worker.lines.some((line) => line.includes('answered 535 5.7.8 to AUTH PLAIN')));
   assert.equal(smtp.received.length, 0);
   await worker.close();
   writeFileSync(file, ` ${pass}\n`);
   await sender(smtp, login);
-  await until(() => smtp.to(one.address).length === 1);
+  await untilNotified(() => smtp.to(one.address).length === 1);
 });
 
 test('nothing is sent in clear where TLS is required', async () => {
@@ -219,7 +220,7 @@ test('nothing is sent in clear where TLS is required', async () => {
     const smtp = await server();
     const worker = await sender(smtp, { CP_SMTP_TLS: tls });
     await ask(one);
-    await until(() => worker.lines.some((line) => line.includes('the mail server')));
+    await untilNotified(() => worker.lines.some((line) => line.includes('the mail server')));
     assert.ok(smtp.commands.every((line) => !/^(MAIL|AUTH)/.test(line)));
     assert.equal(smtp.received.length, 0);
     await worker.close();
@@ -240,11 +241,13 @@ test('a certificate of an unknown authority is refused, and accepted with CP_SMT
   const smtp = await server({ tls: { key: readFileSync(key), cert: readFileSync(cert) } });
   const stranger = await sender(smtp, { CP_SMTP_TLS: 'implicit' });
   await ask(one);
-  await until(() => stranger.lines.some((line) => line.includes('the mail server could not be reached')));
+  await untilNotified(() =>
+    stranger.lines.some((line) => line.includes('the mail server could not be reached')),
+  );
   assert.deepEqual([smtp.received.length, smtp.commands.length], [0, 0]);
   await stranger.close();
   await sender(smtp, { CP_SMTP_TLS: 'implicit', CP_SMTP_CA_FILE: cert });
-  await until(() => smtp.to(one.address).length === 1);
+  await untilNotified(() => smtp.to(one.address).length === 1);
 });
 
 test('a server that never confirms a message gets it twice at most; then it is a dead letter', async () => {
@@ -253,7 +256,7 @@ test('a server that never confirms a message gets it twice at most; then it is a
   await sender(smtp);
   await ask(one);
   await ask(other);
-  await until(async () => (await dead()).length === 1, 'the dead letter');
+  await untilNotified(async () => (await dead()).length === 1, 'the dead letter');
   assert.equal(
     (await dead())[0].lastError,
     'the results of two attempts are unknown: the message may have been sent',
@@ -284,11 +287,11 @@ test('a worker that is killed between sending and recording sends one duplicate,
   });
   victim = spawnSender(smtp);
   await ask(one);
-  await until(() => victim?.signalCode === 'SIGKILL', 'the kill');
+  await untilNotified(() => victim?.signalCode === 'SIGKILL', 'the kill');
   victim = undefined;
   await sender(smtp);
-  await until(() => smtp.to(one.address).length === 2, 'the second attempt');
-  await until(async () => (await pending()).length === 0);
+  await untilNotified(() => smtp.to(one.address).length === 2, 'the second attempt');
+  await untilNotified(async () => (await pending()).length === 0);
   const [first, second] = smtp.to(one.address);
   assert.equal(first?.headers.get('message-id'), second?.headers.get('message-id'));
   assert.deepEqual([smtp.to(one.address).length, (await dead()).length], [2, 0]);
@@ -306,10 +309,10 @@ longTest('a worker that is killed each time sends two, and the rest is a dead le
   await ask(one);
   for (let kills = 0; kills < 2; kills += 1) {
     victim = spawnSender(smtp);
-    await until(() => victim?.signalCode === 'SIGKILL', 'the kill');
+    await untilNotified(() => victim?.signalCode === 'SIGKILL', 'the kill');
   }
   await sender(smtp);
-  await until(async () => (await dead()).length === 1, 'the dead letter');
+  await untilNotified(async () => (await dead()).length === 1, 'the dead letter');
   assert.equal(smtp.to(one.address).length, 2);
 });
 
@@ -323,8 +326,8 @@ test('a slow server delays neither the API nor the other events, within the boun
   });
   await sender(smtp, { CP_SMTP_CONNECTIONS_MAX: '2' });
   for (const one of people) for (let n = 0; n < 3; n += 1) await ask(one, `question ${n}`);
-  await until(() => smtp.received.length === 12);
-  await until(async () => (await pending()).length === 0);
+  await untilNotified(() => smtp.received.length === 12);
+  await untilNotified(async () => (await pending()).length === 0);
   assert.equal(smtp.received.length, 12);
   assert.ok(smtp.connectionsMax <= 2, `${smtp.connectionsMax} connections`);
 });
@@ -336,8 +339,8 @@ longTest('a closed worker returns what it had not begun, and the next one sends 
   for (let n = 0; n < 20; n += 1) await ask(one, `question ${n}`);
   await worker.close();
   await sender(smtp);
-  await until(() => smtp.to(one.address).length >= 20);
-  await until(async () => (await pending()).length === 0);
+  await untilNotified(() => smtp.to(one.address).length >= 20);
+  await untilNotified(async () => (await pending()).length === 0);
   assert.equal(new Set(smtp.to(one.address).map(({ headers }) => headers.get('message-id'))).size, 20);
 });
 
@@ -352,10 +355,10 @@ test('the record of what was sent is deleted after its time', async () => {
         sql`select count(*) as n from notification_deliveries where recipient_id = ${one.principalId}`,
       )
     )?.n;
-  await until(async () => (await records()) === 1 && smtp.received.length === 1);
+  await untilNotified(async () => (await records()) === 1 && smtp.received.length === 1);
   await baton.pool.run(sql`update notification_deliveries set created_at = now() - interval '31 days'`);
   await sender(smtp);
-  await until(async () => (await records()) === 0);
+  await untilNotified(async () => (await records()) === 0);
 });
 
 test('without a server the events of before are discarded: nothing is sent late', async () => {
@@ -363,15 +366,17 @@ test('without a server the events of before are discarded: nothing is sent late'
   const port = Number(await freePort());
   const worker = await sender({ port });
   await ask(one);
-  await until(() => worker.lines.some((line) => line.includes('the mail server could not be reached')));
+  await untilNotified(() =>
+    worker.lines.some((line) => line.includes('the mail server could not be reached')),
+  );
   await worker.close();
   const without = await startSender({ ...baton.env });
   closing.push(without.close);
-  await until(async () => (await pending()).length === 0);
+  await untilNotified(async () => (await pending()).length === 0);
   await without.close();
   const smtp = await server();
   await sender(smtp);
   await ask(one, 'the newest');
-  await until(() => smtp.received.length === 1);
+  await untilNotified(() => smtp.received.length === 1);
   assert.match(smtp.received[0]?.headers.get('subject') ?? '', /the newest/);
 });

@@ -14,6 +14,7 @@ import {
   putPreferences,
   smtpSettings,
   startSender,
+  untilNotified,
 } from '../../testing/notifications/notifications.ts';
 import {
   type ReceivedMail,
@@ -21,7 +22,6 @@ import {
   startSmtpServer,
 } from '../../testing/notifications/smtp-server.ts';
 import { makeNarrowPerson, makeWorkspace } from '../../testing/organisation/workspaces.ts';
-import { until } from '../../testing/wait-until.ts';
 
 let baton: TestCoordination;
 let smtp: SmtpServer;
@@ -41,12 +41,12 @@ const person = (options: Parameters<typeof makeAddressee>[1] = {}) => makeAddres
 const ask = (more: object) => done(baton.admin.post('/approvals', more), 201);
 const mailsTo = ({ address }: Addressee) => smtp.to(address);
 async function mailTo(one: Addressee): Promise<ReceivedMail> {
-  await until(() => mailsTo(one).length > 0, 'the e-mail');
+  await untilNotified(() => mailsTo(one).length > 0, 'the e-mail');
   return mailsTo(one)[0] as ReceivedMail;
 }
 /** Waits until all earlier events have been delivered or have become dead letters. */
 const isDelivered = () =>
-  until(async () => {
+  untilNotified(async () => {
     const row = await baton.pool.row<{ n: number }>(sql`
       select (select count(*) from outbox) + (select count(*) from outbox_deliveries where dead_at is null) as n`);
     return row?.n === 0;
@@ -171,7 +171,7 @@ test('a person who lost their access, or never had that to tasks, is not sent th
   ];
   const waiting = await person();
   await makeTask(baton, { assigneeId: waiting.principalId });
-  await until(async () => (await itemsOf(waiting)) === 1, 'the item of the digest');
+  await untilNotified(async () => (await itemsOf(waiting)) === 1, 'the item of the digest');
   await worker.close();
   for (const { principalId } of [without, blind, one])
     await makeTask(baton, { title: 'secret', assigneeId: principalId });
@@ -183,7 +183,7 @@ test('a person who lost their access, or never had that to tasks, is not sent th
     update notification_digests set due_at = now() where principal_id = ${waiting.principalId}`);
   worker = await startSender({ ...baton.env, ...smtpSettings(smtp) });
   await mailTo(one);
-  await until(async () => (await itemsOf(waiting)) === 0, 'the end of the digest');
+  await untilNotified(async () => (await itemsOf(waiting)) === 0, 'the end of the digest');
   await isDelivered();
   assert.deepEqual(
     [without, blind, waiting, one].map((each) => mailsTo(each).length),
@@ -244,7 +244,7 @@ test('a task is collected for a digest by default, and sent at once to a person 
   const change = (body: object, version: number) =>
     done(baton.admin.patch(`/tasks/${second.id}`, body, { 'if-match': `"task-${version}"` }));
   const { version } = await change({ assigneeId: now.principalId }, 1);
-  await until(() => mailsTo(now).length === 2);
+  await untilNotified(() => mailsTo(now).length === 2);
   await change({ priority: 'high' }, version);
   await makeTask(baton, { assigneeId: later.principalId });
   await isDelivered();
@@ -311,7 +311,7 @@ test('an event notifies no more people than the bound, and the log states so wit
   await worker.close();
   worker = await startSender({ ...baton.env, ...smtpSettings(smtp), CP_NOTIFICATIONS_RECIPIENTS_MAX: '3' });
   await ask({ requiredRoleId: role.id, comment: 'May I?' });
-  await until(() => people.filter((one) => mailsTo(one).length > 0).length === 3);
+  await untilNotified(() => people.filter((one) => mailsTo(one).length > 0).length === 3);
   await isDelivered();
   assert.equal(people.filter((one) => mailsTo(one).length > 0).length, 3);
   assert.equal(worker.lines.filter((line) => line.includes('more people than are notified')).length, 1);

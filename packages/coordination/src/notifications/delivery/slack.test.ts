@@ -9,9 +9,9 @@ import {
   publicUrl,
   putPreferences,
   startSender,
+  untilNotified,
   webhookAddress,
 } from '../../testing/notifications/notifications.ts';
-import { until } from '../../testing/wait-until.ts';
 
 let baton: TestCoordination;
 let slack: Receiver;
@@ -60,7 +60,7 @@ const ask = (one: Actor, comment = 'May I?', more: object = {}) =>
 const listOf = async (status: string) =>
   (await done(baton.admin.get(`/operations/outbox?status=${status}`))).items as any[];
 const isDelivered = () =>
-  until(async () => {
+  untilNotified(async () => {
     const row = await baton.pool.row<{ n: number }>(sql`
       select (select count(*) from outbox) + (select count(*) from outbox_deliveries where dead_at is null) as n`);
     return row?.n === 0;
@@ -71,7 +71,7 @@ test('a decision is posted to the own webhook, with a link, and texts can neithe
   const task = await makeTask(baton, { title: 'Ship <!channel> & <https://evil.example|this>' });
   const link = `<${publicUrl}/approvals/`;
   const approval = await ask(one, '<@U123> ok?\nsecond line', { task: task.id });
-  await until(() => postsTo(one).length === 1);
+  await untilNotified(() => postsTo(one).length === 1);
   const [message] = postsTo(one);
   assert.deepEqual([message.unfurl_links, message.unfurl_media], [false, false]);
   const texts = message.blocks.map(({ text }: { text: { text: string } }) => text.text);
@@ -93,7 +93,7 @@ test('a decision is posted to the own webhook, with a link, and texts can neithe
 test('the longest question fits the sections of Slack', async () => {
   const one = await person();
   await ask(one, `@channel www.evil.example #general https://evil.example ${'&'.repeat(3000)}`);
-  await until(() => postsTo(one).length === 1);
+  await untilNotified(() => postsTo(one).length === 1);
   const [message] = postsTo(one);
   assert.equal(message.blocks.length, 5);
   for (const { text } of message.blocks) assert.ok(text.text.length <= 3000, String(text.text.length));
@@ -107,7 +107,7 @@ test('kinds are turned off one by one, and somebody without a webhook gets nothi
   await ask(one);
   await ask(without);
   await makeTask(baton, { title: 'a task', assigneeId: one.principalId });
-  await until(() => postsTo(one).length === 1);
+  await untilNotified(() => postsTo(one).length === 1);
   await isDelivered();
   assert.deepEqual(
     postsTo(one).map(({ text }) => text.startsWith('*Task assigned: a task')),
@@ -124,7 +124,7 @@ test("the tenant's channel gets its kinds once per event, for any addressee", as
   await done(baton.admin.put('/notifications/slack-channel', { ...channel, kinds: ['decision.requested'] }));
   await done(baton.admin.post('/approvals', { requiredRoleId: role.id, comment: 'May I?' }), 201);
   await makeTask(baton, { assigneeId: one.principalId });
-  await until(() => postsTo(one).length === 2 && postsTo(other).length === 1);
+  await untilNotified(() => postsTo(one).length === 2 && postsTo(other).length === 1);
   await isDelivered();
   assert.equal(postsTo(channel).length, 1);
   assert.equal((await baton.admin.delete('/notifications/slack-channel')).status, 204);
@@ -144,13 +144,13 @@ test('a webhook that was removed at Slack makes a dead letter; one that is busy 
   };
   await ask(gone);
   await ask(busy);
-  await until(async () => (await listOf('dead')).length === 1);
+  await untilNotified(async () => (await listOf('dead')).length === 1);
   const [letter] = await listOf('dead');
   assert.deepEqual(
     [letter.sink, letter.lastError, letter.attempts],
     ['baton:slack', 'the webhook answered 404', 1],
   );
-  await until(() => postsTo(busy).length === 3);
+  await untilNotified(() => postsTo(busy).length === 3);
   await isDelivered();
   assert.deepEqual([postsTo(gone).length, postsTo(busy).length], [1, 3]);
   await emptyOutbox(baton.pool);
@@ -162,7 +162,7 @@ test('a redirect is not followed', async () => {
   const one = await person();
   respond = () => ({ status: 302, headers: { location: slack.url.replace('/hook', '/elsewhere') } });
   await ask(one);
-  await until(async () => (await listOf('dead')).length === 1);
+  await untilNotified(async () => (await listOf('dead')).length === 1);
   assert.equal((await listOf('dead'))[0].lastError, 'the webhook answered 302');
   assert.equal(slack.received.filter(({ path }) => path === '/elsewhere').length, 0);
   await emptyOutbox(baton.pool);
@@ -175,7 +175,7 @@ test('an address is used for no other host than that for which it was entered', 
   await baton.pool.run(sql`
     update notification_webhooks set host = 'hooks.slack.com' where principal_id = ${one.principalId}`);
   await ask(one);
-  await until(async () => (await listOf('dead')).length === 1);
+  await untilNotified(async () => (await listOf('dead')).length === 1);
   assert.equal((await listOf('dead'))[0].lastError, 'the address of the webhook is not stored');
   assert.equal(postsTo(one).length, 0);
   await emptyOutbox(baton.pool);
@@ -188,7 +188,7 @@ test('a private address is refused unless the operator allows it', async () => {
   await worker.close();
   worker = await startSender({ ...baton.env, CP_OUTBOUND_ALLOWED_HOSTS: '[]' });
   await ask(one);
-  await until(async () => (await listOf('dead')).length === 1);
+  await untilNotified(async () => (await listOf('dead')).length === 1);
   assert.match((await listOf('dead'))[0].lastError, /^the webhook could not be reached: not_https$/);
   assert.equal(postsTo(one).length, 0);
   await emptyOutbox(baton.pool);
@@ -200,7 +200,7 @@ test('a webhook that is silent gets a message twice at most', async () => {
   const one = await person();
   respond = ({ path }) => (path === new URL(one.url).pathname ? undefined : { status: 200 });
   await ask(one);
-  await until(async () => (await listOf('dead')).length === 1);
+  await untilNotified(async () => (await listOf('dead')).length === 1);
   assert.match((await listOf('dead'))[0].lastError, /may have been sent/);
   assert.equal(postsTo(one).length, 2);
 });

@@ -12,9 +12,9 @@ import {
   putPreferences,
   smtpSettings,
   startSender,
+  untilNotified,
 } from '../../testing/notifications/notifications.ts';
 import { type SmtpServer, startSmtpServer } from '../../testing/notifications/smtp-server.ts';
-import { until } from '../../testing/wait-until.ts';
 
 let baton: TestCoordination;
 let smtp: SmtpServer;
@@ -43,7 +43,7 @@ async function collect(one: Addressee, ...titles: string[]) {
   const before = await itemsOf(one);
   const tasks = [];
   for (const title of titles) tasks.push(await give(one, title));
-  await until(async () => (await itemsOf(one)) === before + titles.length, 'the items');
+  await untilNotified(async () => (await itemsOf(one)) === before + titles.length, 'the items');
   return tasks;
 }
 const makeDue = ({ principalId }: Addressee) =>
@@ -63,13 +63,13 @@ test('a digest has what was collected since the first notification, once', async
   assert.ok((due?.seconds ?? 0) > 86_000 && (due?.seconds ?? 0) <= 86_400);
   assert.equal(mailsTo(one).length, 0);
   await makeDue(one);
-  await until(() => mailsTo(one).length === 1, 'the digest');
+  await untilNotified(() => mailsTo(one).length === 1, 'the digest');
   const [mail] = mailsTo(one);
   assert.equal(mail?.headers.get('subject'), '2 notifications wait for you');
   for (const { publicId } of tasks) assert.ok(mail?.text.includes(`${publicUrl}/tasks/${publicId}`));
   assert.ok(mail?.html.includes('Second &lt;b&gt;thing&lt;/b&gt;') && !mail.raw.includes('somebody else'));
   assert.match(mail?.text ?? '', /Stop e-mail about tasks assigned to you: https:/);
-  await until(async () => !(await hasSchedule(one)));
+  await untilNotified(async () => !(await hasSchedule(one)));
   await journalIsStable(baton.pool);
   const { items } = await done(
     baton.admin.get(`/events?entityId=${one.principalId}&types=notification.digest_due`),
@@ -82,7 +82,7 @@ test('a digest has what was collected since the first notification, once', async
   // The next notification begins another digest.
   await collect(one, 'Third thing');
   await makeDue(one);
-  await until(() => mailsTo(one).length === 2);
+  await untilNotified(() => mailsTo(one).length === 2);
   assert.match(mailsTo(one)[1]?.headers.get('subject') ?? '', /^Task assigned: Third thing/);
   assert.notEqual(mailsTo(one)[0]?.headers.get('message-id'), mailsTo(one)[1]?.headers.get('message-id'));
 });
@@ -96,13 +96,13 @@ test('what no longer waits is left out, and a digest of nothing is not sent', as
     );
   await reassign(gone);
   await makeDue(one);
-  await until(() => mailsTo(one).length === 1);
+  await untilNotified(() => mailsTo(one).length === 1);
   assert.ok(mailsTo(one)[0]?.text.includes('remains') && !mailsTo(one)[0]?.text.includes('reassigned'));
   await reassign(stays);
   const [last] = await collect(one, 'also reassigned');
   await reassign(last);
   await makeDue(one);
-  await until(async () => !(await hasSchedule(one)), 'the end of the digest');
+  await untilNotified(async () => !(await hasSchedule(one)), 'the end of the digest');
   assert.equal(mailsTo(one).length, 1);
 });
 
@@ -112,7 +112,7 @@ test('a kind that was turned off meanwhile is left out', async () => {
   const kinds = { 'task.assigned': { mail: 'off' } };
   await done(putPreferences(one, { email: one.address, kinds }));
   await makeDue(one);
-  await until(async () => !(await hasSchedule(one)));
+  await untilNotified(async () => !(await hasSchedule(one)));
   assert.deepEqual([mailsTo(one).length, await itemsOf(one)], [0, 0]);
 });
 
@@ -128,15 +128,15 @@ test('a digest has 50 notifications in full and counts the others, of which it s
   const leftOut = sql<{
     n: number;
   }>`select left_out as n from notification_digests where principal_id = ${one.principalId}`;
-  await until(async () => (await baton.pool.row(leftOut))?.n === 1, 'the count');
+  await untilNotified(async () => (await baton.pool.row(leftOut))?.n === 1, 'the count');
   assert.equal(await itemsOf(one), 500);
   await makeDue(one);
-  await until(() => mailsTo(one).length === 1, 'the digest');
+  await untilNotified(() => mailsTo(one).length === 1, 'the digest');
   const [mail] = mailsTo(one);
   assert.equal(mail?.headers.get('subject'), '501 notifications wait for you');
   assert.equal(mail?.text.match(/Open the task:/g)?.length, 50);
   assert.ok(mail?.text.includes(`And 451 more: ${publicUrl}/inbox`) && mail.raw.length < 100_000);
-  await until(async () => !(await hasSchedule(one)));
+  await untilNotified(async () => !(await hasSchedule(one)));
 });
 
 test('a digest that the server refuses for now is sent later, and its items remain until then', async () => {
@@ -147,11 +147,14 @@ test('a digest that the server refuses for now is sent later, and its items rema
   worker = await startSender({ ...baton.env, ...smtpSettings(failing), CP_OUTBOX_BACKOFF_BASE_SECONDS: '1' });
   await collect(one, 'patient');
   await makeDue(one);
-  await until(() => failing.commands.filter((line) => line.startsWith('RCPT')).length >= 2, 'two attempts');
+  await untilNotified(
+    () => failing.commands.filter((line) => line.startsWith('RCPT')).length >= 2,
+    'two attempts',
+  );
   assert.deepEqual([await itemsOf(one), failing.received.length], [1, 0]);
   isDown = false;
-  await until(() => failing.to(one.address).length === 1);
-  await until(async () => !(await hasSchedule(one)));
+  await untilNotified(() => failing.to(one.address).length === 1);
+  await untilNotified(async () => !(await hasSchedule(one)));
   assert.equal(failing.received.length, 1);
   await failing.stop();
 });

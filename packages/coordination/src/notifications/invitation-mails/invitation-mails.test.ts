@@ -11,9 +11,9 @@ import {
   publicUrl,
   smtpSettings,
   startSender,
+  untilNotified,
 } from '../../testing/notifications/notifications.ts';
 import { type SmtpServer, startSmtpServer } from '../../testing/notifications/smtp-server.ts';
-import { until } from '../../testing/wait-until.ts';
 import { invitationToken } from './invitation-mails.fixtures.ts';
 
 let baton: TestCoordination;
@@ -42,7 +42,7 @@ const rowsOf = (principalId: string) =>
     sql`select id, sealed from invitation_mails where principal_id = ${principalId}`,
   );
 const isDelivered = () =>
-  until(async () => {
+  untilNotified(async () => {
     const row = await baton.pool.row<{ n: number }>(sql`
       select (select count(*) from outbox) + (select count(*) from outbox_deliveries where dead_at is null) as n`);
     return row?.n === 0;
@@ -72,7 +72,7 @@ test('the link is sent once to the address of the profile, and is stored sealed 
   const events = await done(baton.admin.get('/events?types=notification.invitation_mail_requested&tail=1'));
   assert.deepEqual(events.items[0].payload, { principalId: id });
   await withSender(async (worker) => {
-    await until(() => smtp.to(email).length > 0, 'the e-mail');
+    await untilNotified(() => smtp.to(email).length > 0, 'the e-mail');
     await isDelivered();
     const [mail, ...more] = smtp.to(email);
     assert.equal(more.length, 0);
@@ -96,9 +96,9 @@ test('a newer link replaces one that was not sent yet; an expired one is not sen
   await baton.pool.run(sql`
     update invitation_mails set expires_at = now() - interval '1 second' where principal_id = ${late.id}`);
   await withSender(async () => {
-    await until(() => smtp.to(one.email).length > 0, 'the e-mail');
+    await untilNotified(() => smtp.to(one.email).length > 0, 'the e-mail');
     await isDelivered();
-    await until(async () => (await rowsOf(late.id)).length === 0, 'the deletion of the expired link');
+    await untilNotified(async () => (await rowsOf(late.id)).length === 0, 'the deletion of the expired link');
   });
   assert.equal(smtp.to(one.email).length, 1);
   assert.ok(smtp.to(one.email)[0]?.text.includes(newest));
@@ -158,7 +158,7 @@ test('a person is sent at most 5 links in a day, and a tenant sends at most 500'
   await withSender(async () => {
     for (let times = 1; times <= 5; times += 1) {
       await done(send(often), 202);
-      await until(() => smtp.to(often.email).length === times, 'the e-mail');
+      await untilNotified(() => smtp.to(often.email).length === times, 'the e-mail');
       await isDelivered();
     }
   });

@@ -7,6 +7,8 @@ import type { Unsubscription } from '../../notifications/unsubscribe/unsubscribe
 import { linksOf } from '../../notifications/unsubscribe/unsubscribe-links.ts';
 import type { Actor, ActorOptions, Answer, TestCoordination } from '../coordination.ts';
 import { done } from '../leases.ts';
+import { journalWaitMsMax } from '../ledger/journal-writer.ts';
+import { until } from '../wait-until.ts';
 
 export const publicUrl = 'https://baton.example';
 
@@ -95,3 +97,10 @@ export async function startSender(env: Record<string, string>): Promise<LoggedWo
     },
   };
 }
+
+/**
+ * Waits for the result of a notification. Notifications are read from the journal, where a transaction of any other test
+ * can hold back events.
+ */
+export const untilNotified = (holds: () => boolean | Promise<boolean>, what?: string) =>
+  until(holds, what, journalWaitMsMax);
