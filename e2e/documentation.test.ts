@@ -68,7 +68,7 @@ function linesOf(page: string, names = ['']): string {
       .replaceAll('.baton/', `${running.home}/`)
       // The commands write outside the folder where the tests run.
       .replaceAll('baton agent run', `baton agent run --folder '${join(folder, 'runner')}'`)
-      // No agent calls while the documented command waits for one.
+      // No agent calls Baton while the documented command waits for a first call.
       .replaceAll('baton agent connect', 'baton agent connect --wait-seconds 1')
       .replaceAll('heads.json', join(folder, 'heads.json'))
       .replaceAll('> .mcp.json', `> ${join(folder, 'mcp.json')}`)

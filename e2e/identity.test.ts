@@ -98,7 +98,7 @@ describe('an OAuth client', () => {
     assert.deepEqual(metadata, await json(`${issuer}/.well-known/oauth-authorization-server`));
     for (const name of ['jwks_uri', 'service_documentation'])
       assert.equal((await fetch(metadata[name] as unknown as string)).status, 200, name);
-    // Without a request it explains what is missing.
+    // Without an OAuth request, the page explains what is missing.
     const { status, headers } = await fetch(metadata['authorization_endpoint'] as unknown as string);
     assert.deepEqual([status, headers.get('content-type')], [400, 'text/html; charset=utf-8']);
   });

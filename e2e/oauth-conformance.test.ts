@@ -1,5 +1,5 @@
 // The authorization server passes the scenarios of the protocol's conformance suite, and the protocol's inspector signs
-// in by a browser.
+// in through a browser.
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -18,7 +18,7 @@ import { addAuthenticator, createPasskeyByLink, invitePerson } from './testing/p
 const suite = '@modelcontextprotocol/conformance';
 const withoutSuite = noBrowser || withoutClients(suite);
 
-/** As in packages/mcp/src/docs.test.ts. */
+/** The inspector's program, found in the same way as in packages/mcp/src/docs.test.ts. */
 const inspector = join(
   process.env.MCP_INSPECTOR ?? '/nowhere',
   'node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js',
@@ -59,10 +59,10 @@ interface Program {
   readonly output: () => string;
 }
 
-/** A program that ends by itself, or after the test. */
+/** A program that ends by itself, or is ended after the test. */
 function run(...words: readonly string[]): Program {
-  // Without a terminal the inspector starts no sign-in, except with this setting. It finds no browser in an empty
-  // folder.
+  // Without a terminal, the inspector starts a sign-in only with this setting. With an empty folder as PATH, it finds
+  // no browser to open.
   const env = { PATH: folder, HOME: folder, NO_COLOR: '1', MCP_AUTO_OPEN_ENABLED: 'true' };
   const child = spawn(process.execPath, words, { env, cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] });
   programs.add(child);
@@ -74,7 +74,10 @@ function run(...words: readonly string[]): Program {
   return { child, output: () => printed };
 }
 
-/** The person opens the address that the program prints, and allows it. @returns the status with which it ended */
+/**
+ * The person opens the address that the program prints, and allows the access. @returns the status with which the
+ * program ended
+ */
 async function letIn({ child, output }: Program): Promise<number | null> {
   const ended = once(child, 'exit');
   const address = /http:\S+\/oauth2\/authorize\?\S+(?=\s)/;
@@ -136,7 +139,7 @@ describe("the protocol's conformance suite", { skip: withoutSuite }, () => {
     assert.equal(status, 0, suiteRun.output());
     const scenarios = await listScenarios();
     assert.deepEqual(scenarios, ['authorization-server-metadata-endpoint', 'authorization-code-grant']);
-    // One that is skipped or that warns also ends with 0.
+    // The suite ends with status 0 even if a check is skipped or only warns.
     assert.deepEqual(checksIn(results), [
       'authorization-code-grant: SUCCESS',
       'authorization-server-metadata-cimd: SUCCESS',

@@ -15,7 +15,7 @@ let baton: RunningBaton;
 let again: ReturnType<typeof runBaton> | undefined;
 
 before(async () => {
-  // In the long proof, a test kills this Baton's PostgreSQL, so it needs its own.
+  // In the long proof, a test kills the PostgreSQL of this Baton, so this Baton needs its own.
   baton = await startRunningBaton({ PORT: await freePort() }, { hasOwnPostgres: isLongProof });
 });
 after(async () => {

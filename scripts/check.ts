@@ -82,8 +82,8 @@ export async function check(names: readonly string[] = []): Promise<boolean> {
 }
 
 /**
- * For rules such as no-floating-promises, which need tsgolint: its binary isn't installed on every platform (decision
- * 0011).
+ * Rules such as no-floating-promises need tsgolint, whose binary isn't installed on every platform (decision 0011).
+ * They are skipped without it.
  */
 function lint(): Promise<string> {
   const binary = join(root, 'node_modules', '@oxlint-tsgolint', `${process.platform}-${process.arch}`);

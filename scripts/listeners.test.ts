@@ -32,6 +32,7 @@ const allowed = [
   'packages/cli/src/program.test.ts',
   'packages/cli/src/result-form.test.ts',
   'packages/cli/src/sign-in/browser-sign-in.ts',
+  'packages/cli/src/sign-in/sign-in.test.ts',
   'packages/cli/src/workload/workload-identity.test.ts',
   'packages/cli/src/workload/workload-presets.test.ts',
   'packages/coordination/src/access/access-tokens/algorithms.test.ts',

@@ -37,7 +37,7 @@ interface OpenTotals {
 
 export interface TestLimits {
   readonly filesAtOnce: number;
-  /** The limit while one of the measuring files is running or queued. */
+  /** The value of `filesAtOnce` while one of the measuring files is running or queued. */
   readonly filesAtOnceMeasuring: number;
   readonly testTimeoutMs: number;
   /** The timeout of a group. It also ends a process that is still running after the group's tests have ended. */

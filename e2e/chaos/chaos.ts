@@ -118,8 +118,8 @@ async function runIn(world: World, receivers: Receivers, options: ChaosOptions):
     ...[...faults].map(([what, count]) => `${what}, ${count} times`),
     ...[...world.apis, world.worker, world.adapter].flatMap(({ unasked }) => unasked),
     ...checkJournal(after, writing),
-    // The worker may have written more since, so events that are newer than those in `stored` are accepted, but no
-    // older event that isn't in it.
+    // The worker may have written more since, so events that are newer than those in `stored` are accepted, but an
+    // older event that isn't in `stored` is not.
     ...consumers.flatMap((one) => checkConsumer(one, eventsFor(one, stored, after))),
   ];
   if (problems.length > 0) problems.push(...lastLines(world));

@@ -91,7 +91,7 @@ function readStream(
     'baton',
     `bearer.${token}`,
   ]);
-  // Simulates a consumer that ends before it has stored its latest cursor: it gets the events since the stored one
+  // Simulates a consumer that ends before it has stored its latest cursor: it gets the events after its stored cursor
   // again.
   let isNoting = true;
   const later: NodeJS.Timeout[] = [

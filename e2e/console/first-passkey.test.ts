@@ -36,7 +36,7 @@ describe('the first administrator', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
     await page.getByRole('heading', { name: 'Work' }).waitFor();
 
-    // A token is no sign-in, not even the administrator's.
+    // A token doesn't count as a sign-in, not even the administrator's.
     const other = await world.signedIn('/account');
     await other.page.getByText('You signed in with a token').waitFor();
     assert.equal(await other.page.getByRole('button', { name: 'Add a passkey' }).count(), 0);

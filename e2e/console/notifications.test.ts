@@ -5,11 +5,11 @@ import { agentPermissions } from '@baton/testing/participant';
 import { assertAccessible, noBrowser, openPage, until, untilTrue } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
 
-// Notifications of a real browser, with two tabs of it.
+// Notifications in a real browser, with two of its tabs.
 
 /**
- * Runs in each page. Chromium's shell shows no notifications, whatever it is permitted, and its tabs are always
- * visible: both are those of the test. Tabs, locks and storage are the browser's.
+ * Runs in each page. Chromium's headless shell shows no notifications, even with permission, and its tabs are always
+ * visible, so the test replaces both. Tabs, locks and storage are the browser's.
  */
 const withDesktop = `
   let isHidden = false;
@@ -85,7 +85,7 @@ describe('notifications in the browser', { skip: noBrowser }, () => {
     const agent = await world.participant('Release agent', agentPermissions);
     const asked = { task: task.id, assignedPrincipalId: me };
 
-    // While one tab is visible nothing is shown, by the hidden one either.
+    // While one tab is visible, the hidden tab shows nothing either.
     await hide([first]);
     const seen = await agent.baton.approvals.request({ ...asked, comment: 'seen at once' });
     await second.getByRole('article', { name: 'seen at once' }).waitFor();

@@ -253,7 +253,7 @@ describe('projects, processes, skills and knowledge', { skip: noBrowser }, () =>
       );
       await page.reload();
       await page.getByRole('region', { name: 'Progress' }).getByText('Not now.').waitFor();
-      // The page that follows has its own title again.
+      // The next page has its own title again.
       await page.getByRole('link', { name: 'Journal', exact: true }).last().click();
       await titled(page, 'Journal');
       assert.deepEqual(complaints, []);

@@ -209,7 +209,7 @@ describe('passkeys in the console', { skip: noBrowser }, () => {
     await assertAccessible(page, 'the account', 'usual');
     await passkeys.getByRole('button', { name: 'Cancel' }).click();
 
-    // The same device refuses a second passkey of the person.
+    // The same device refuses a second passkey for the person.
     await passkeys.getByRole('button', { name: 'Add a passkey' }).click();
     await page.getByText('This device already has a passkey of yours.').waitFor();
     // Another device.

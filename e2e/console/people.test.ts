@@ -20,7 +20,7 @@ describe('people and agents', { skip: noBrowser }, () => {
   after(() => world?.close());
 
   async function unlock(page: Page) {
-    // The last such button is that of the open dialog.
+    // The last button with this text is that of the open dialog.
     await page.getByText('Use the admin secret').last().click();
     const field = page.getByLabel('Admin secret').last();
     await field.fill(world.adminSecret);
@@ -139,7 +139,7 @@ describe('people and agents', { skip: noBrowser }, () => {
     await line(page, "can't sign in: no identity is bound").filter({ hasText: 'Only here' }).waitFor();
     await line(page, 'has an identity, but no access here yet').waitFor();
     await page.getByRole('link', { name: 'Only at identity' }).click();
-    // The list has a field of that name, too.
+    // Wait for the page, because the list has a field of that name, too.
     await page.getByRole('heading', { name: 'Only at identity' }).waitFor();
     await page.getByLabel('Role').selectOption('member');
     await page.getByRole('button', { name: 'Give access' }).click();

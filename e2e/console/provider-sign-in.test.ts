@@ -372,7 +372,8 @@ describe('signing in to the console through an identity provider', { skip: noBro
     await page.getByText(/does not have access to Baton yet/).waitFor();
     await admit('eve');
 
-    // They are signed in now. The provider has stated no time, so they must authenticate there again.
+    // The person is signed in now. The provider hasn't stated when they authenticated, so they must authenticate there
+    // again.
     await decideAnew();
     await page.getByRole('heading', { name: 'Allow Editor <b> to use Baton?' }).waitFor();
     assert.ok(!page.url().includes('request'), page.url());

@@ -65,7 +65,7 @@ describe('people who sign in through a provider for the first time', { skip: noB
     assert.equal(await steps.filter({ hasText: 'passed' }).count(), 7);
     assert.ok(page.url().endsWith('/administration?section=providers'));
     await assertAccessible(page, 'the test of a provider by a sign-in', 'usual');
-    // It signed nobody in, and requested nothing.
+    // The test signed nobody in, and created no sign-in request.
     await page.getByRole('navigation', { name: 'Pages' }).getByText('Administrator').first().waitFor();
     const { identity } = createClient({ url: world.url, adminSecret: world.adminSecret });
     assert.deepEqual((await identity.signInRequests.list(world.tenantId)).items, []);
@@ -161,7 +161,7 @@ describe('people who sign in through a provider for the first time', { skip: noB
     const requests = await identity.signInRequests.list(world.tenantId, { status: 'refused' });
     assert.equal(requests.items.length, 1);
     await identity.identityProviders.update(world.tenantId, 'corp', { admit });
-    // Only identity's administrator has allowed it so far.
+    // So far only identity's administrator allows the provider's people in; coordination has no rule for them yet.
     const refused = await signIn('corp', 'bob');
     await refused.page.getByText(/does not have access to Baton yet/).waitFor();
     await world.baton.admissionRules.set('corp', { accessRole: 'member' });

@@ -204,7 +204,7 @@ describe('a disabled person', { skip: noBrowser || noOpenssl }, () => {
       assert.equal(await statusOf(request), 200, name);
     const doors: Door[] = [
       ...polled,
-      // Only once: a refresh token is used up by its use.
+      // Called only once, because each use of a refresh token consumes it.
       refuses('refresh token of an OAuth client', [400], async () => {
         await untilTrue(async () => (await statusOf(read(oauthToken))) === 401, 'the grant is live');
         return refresh();

@@ -26,7 +26,7 @@ const keys = generateKeyPairSync('rsa', { modulusLength: 2048 });
 const strangers = generateKeyPairSync('rsa', { modulusLength: 2048 });
 /** How often the keys were read, and tokens were requested. */
 const reads = { keys: 0, tokens: 0 };
-/** What the next token has instead of the usual. */
+/** What the next token has instead of the usual values. */
 let wrong: Wrong = {};
 
 interface Wrong {
@@ -191,7 +191,7 @@ describe('for the rule of a branch', () => {
     ],
     ['that has expired', { claims: { iat: far - 900, nbf: far - 1200, exp: far - 300 } }],
     ['that is not yet valid', { claims: { nbf: far + 86_400, exp: far + 86_700 } }],
-    // The programs don't even send it.
+    // The programs don't even send a token without a signature.
     ['without a signature', { alg: 'none' }, 'no_identity_token'],
     ['signed by another key', { key: strangers.privateKey }],
   ];

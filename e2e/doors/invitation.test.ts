@@ -47,7 +47,8 @@ describe('a colleague gets in', { skip: noBrowser }, () => {
       body: JSON.stringify({ token: baton.connection.adminToken }),
     });
     const { code } = (await answer.json()) as { code: string };
-    // The administrator sits at the machine of Baton: administrator secrets are accepted from there only.
+    // The administrator works on the machine where Baton runs, because administrator secrets are accepted only from
+    // there.
     const visitor = await openFrom(browser, '127.0.0.1');
     await journey?.watch('administrator', visitor.page);
     await visitor.page.goto(`${origin}/sign-in#code=${code}`);
@@ -56,7 +57,7 @@ describe('a colleague gets in', { skip: noBrowser }, () => {
   }
 
   async function enterSecret(page: Page) {
-    // That of an open dialog is the last one.
+    // If a dialog is open, its button is the last one.
     await page.getByText('Use the admin secret').last().click();
     await page
       .getByLabel('Admin secret')
@@ -122,7 +123,7 @@ describe('a colleague gets in', { skip: noBrowser }, () => {
     await decide(colleague, question);
     assertShort(journey);
     assert.equal(await colleague.authenticator.count(), 1);
-    // For Baton the colleague is at another machine: only the administrator's may read its metrics.
+    // To Baton, the colleague is on another machine: only the administrator's machine may read Baton's metrics.
     const metricsAt = async ({ page }: Visitor) => (await page.request.get(`${origin}/metrics`)).status();
     assert.deepEqual([await metricsAt(administrator), await metricsAt(colleague)], [200, 403]);
     assert.deepEqual([...administrator.complaints, ...colleague.complaints], []);

@@ -47,7 +47,7 @@ export async function startStandby(primary: DebianPostgres, folder: string): Pro
   return serve(folder);
 }
 
-/** Uses another account than root, because some of Debian's programs refuse to run as root. */
+/** Uses an account other than root, because some of Debian's programs refuse to run as root. */
 export function processOptions(folder: string) {
   const account = process.getuid?.() === 0 ? accountOf('postgres') : undefined;
   return { ...account, cwd: folder, env: { PATH: process.env.PATH, LC_ALL: 'C.UTF-8' } };

@@ -4,7 +4,7 @@ import { type RunningBaton, startRunningBaton } from '@baton/testing/running-bat
 import { openPage, untilTrue, type Watched } from './browser.ts';
 import { type Authenticator, addAuthenticator } from './passkeys.ts';
 
-/** What people did in all pages of a journey, and how long it took. */
+/** What people did on all pages of a journey, and how long it took. */
 export class Journey {
   readonly #name: string;
   readonly #beganAtMs = performance.now();
@@ -14,10 +14,10 @@ export class Journey {
     this.#name = name;
   }
 
-  /** Counts from now on what `who` does in a page. Call it before the page is opened. */
+  /** Counts from now on what `who` does on a page. Call it before the page is opened. */
   async watch(who: string, page: Page): Promise<void> {
     await page.exposeBinding('countAct', (_source, act: string) => void this.#acts.push(`${who}: ${act}`));
-    // Only what a browser reports as the act of its user: a pressed button of the mouse, or Enter.
+    // Only what the browser reports as an act of its user: a pressed mouse button, or Enter.
     await page.addInitScript(`
       const nameOf = (target) => (target.closest?.('a, button, summary, option, label') ?? target).textContent.trim().slice(0, 40);
       addEventListener('pointerdown', (event) => event.isTrusted && countAct(nameOf(event.target)), true);
@@ -25,7 +25,7 @@ export class Journey {
     `);
   }
 
-  /** Prints the figures. @returns the number of clicks, without presses of Enter, and each act in words */
+  /** Prints the figures. @returns the number of clicks, not counting presses of Enter, and each act in words */
   finish(): { readonly clicks: number; readonly seconds: number; readonly acts: string } {
     const seconds = (performance.now() - this.#beganAtMs) / 1000;
     const keys = this.#acts.filter((act) => act.endsWith(': Enter')).length;
@@ -38,7 +38,7 @@ export class Journey {
   }
 }
 
-/** A Baton as `baton start` gives it, in a new folder with its own PostgreSQL, behind a proxy on this machine. */
+/** A Baton as `baton start` creates it, in a new folder with its own PostgreSQL, behind a proxy on this machine. */
 export async function startNewBaton(settings: Record<string, string> = {}): Promise<RunningBaton> {
   const trusted = '["127.0.0.1","::1"]';
   const proxies = { CP_TRUSTED_PROXIES: trusted, IAM_TRUSTED_PROXIES: trusted };

@@ -18,13 +18,13 @@ import type { Page } from 'playwright-core';
 import { untilTrue } from './browser.ts';
 
 /**
- * An MCP client as people install it: it knows the address of an MCP server only, describes itself by a document at
- * its vendor's address, and receives the browser at a port of this machine.
+ * An MCP client as people install it: it knows only the address of an MCP server, describes itself in a document at its
+ * vendor's address, and receives the browser's redirect at a port of this machine.
  */
 export interface OAuthClientProgram {
   /** Settings with which a Baton can read the document of the client's vendor. */
   readonly settings: Readonly<Record<string, string>>;
-  /** Connects by the browser of a person. @param decide what the person does on the page */
+  /** Connects through a person's browser. @param decide what the person does on the page */
   connect(url: string, page: Page, decide: (page: Page) => Promise<void>): Promise<SignedInClient>;
   close(): Promise<void>;
 }
@@ -150,7 +150,7 @@ function makeCertificate(key: string, certificate: string): void {
   assert.equal(status, 0, String(stderr));
 }
 
-/** A person decides on the page of an OAuth request. */
+/** Signs the person in with a passkey, and allows the OAuth request. */
 export async function allowByPasskey(page: Page): Promise<void> {
   await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
   await page.getByRole('button', { name: 'Allow' }).click();

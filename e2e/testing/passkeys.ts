@@ -11,7 +11,7 @@ export interface Authenticator {
   count(): Promise<number>;
   /** Sets whether the authenticator's user is present and verified from now on. */
   setVerified(isVerified: boolean): Promise<void>;
-  /** Copies its passkeys to another authenticator, as a password manager does. */
+  /** Copies the authenticator's passkeys to another authenticator, as a password manager does. */
   syncTo(other: Authenticator): Promise<void>;
   clear(): Promise<void>;
 }
@@ -55,14 +55,17 @@ export async function addAuthenticator(page: Page): Promise<Authenticator> {
 export const localUrl = (world: Pick<RunningConsole, 'url'>): string =>
   world.url.replace('127.0.0.1', 'localhost');
 
-/** Browsers use passkeys on names only. */
+/** Browsers accept passkeys only at host names, not at IP addresses. */
 export function onLocalhost(address: string): string {
   const url = new URL(address);
   url.hostname = 'localhost';
   return url.href;
 }
 
-/** Creates a passkey by an invitation or recovery link, on a page of identity, so that no console needs to be built. */
+/**
+ * Creates a passkey through an invitation or recovery link, on a page of identity, so that no console needs to be
+ * built.
+ */
 export async function createPasskeyByLink(page: Page, batonUrl: string, token: string): Promise<void> {
   await page.goto(onLocalhost(`${batonUrl}/iam/oauth2/device`));
   assert.equal(await page.evaluate(createPasskey, { token }), 200);

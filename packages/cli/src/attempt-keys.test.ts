@@ -41,7 +41,7 @@ const attemptOf = (more: Partial<AttemptPurpose> = {}, HOME = home) =>
 const folder = () => join(home, '.config', 'baton', 'attempts');
 const records = () => readdirSync(folder()).map((name) => join(folder(), name));
 
-/** Keeps an attempt in a folder that contains no other ones. */
+/** Keeps an attempt in a folder that contains no other attempts. */
 function keptBy(attempt: Attempt): { key: string; path: string } {
   assert.equal(attempt.keep(), true);
   const [path = '', ...rest] = records();

@@ -63,7 +63,7 @@ export function consoleOutput(): ConsoleOutput {
   };
 }
 
-/** Escapes a progress text, which may contain others' texts, such as the titles in an import's plan. */
+/** Escapes a progress message, which may contain other people's text, such as the titles in an import's plan. */
 function progressText(text: string): string {
   if (!text.startsWith(clearLine)) return terminalText(text);
   return clearLine + terminalText(text.slice(clearLine.length));

@@ -10,7 +10,7 @@ import { show } from './show.ts';
 
 const answerMsMax = 15_000;
 
-/** The link is opened at once, as a sign-in code is. */
+/** In seconds. This is long enough because the link, like a sign-in code, is opened at once. */
 const passkeyLinkSeconds = 300;
 
 interface ConsoleOptions extends CommonOptions {

@@ -61,7 +61,7 @@ export function buildProgram(context: CommandContext): Command {
     .description('Baton: coordinate the work of people, AI agents and services without conflicts.')
     .version(version, '--version', 'print the version')
     .helpCommand(false)
-    // The subcommands of a command such as `invite` have options with the same names as its own.
+    // The subcommands of commands such as `invite` have options with the same names as those of the command.
     .enablePositionalOptions()
     .showSuggestionAfterError(true)
     .exitOverride()

@@ -14,7 +14,7 @@ export interface Change {
 }
 
 interface Listener {
-  /** Its addresses by their object: a task's id, or the journal. */
+  /** The addresses that the client listens to, by their object: a task's id, or the journal. */
   readonly wanted: ReadonlyMap<string, readonly string[]>;
   readonly onRefused: (() => void) | undefined;
 }

@@ -39,7 +39,8 @@ export class Pace {
       }
       return this.#deliver(message);
     }
-    // This request would never free its slot: it gets its response only when the client disconnects.
+    // Not counted, because this request would never free its slot: it gets its response only when the client
+    // disconnects.
     if (message.method === 'subscriptions/listen') return this.#deliver(message);
     // Requests are counted by id, so a second request with an id in use would not be counted.
     if (this.#underWay.has(message.id) || this.#waiting.has(message.id))

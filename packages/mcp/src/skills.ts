@@ -63,7 +63,7 @@ function frontmatterOf(skill: Tool): { name: string; description: string } {
 
 function entryOf(skill: Tool) {
   const frontmatter = frontmatterOf(skill);
-  // No digests: each would require a read of the skill in the list.
+  // Entries contain no digests, because the list would have to read every skill to compute them.
   return {
     uri: `skill://${skill.id}/${frontmatter.name}/SKILL.md`,
     frontmatter,

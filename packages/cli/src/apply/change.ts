@@ -59,7 +59,7 @@ export function differences(wanted: JsonObject, current: JsonObject, at = ''): F
   });
 }
 
-/** Fields with objects of which a change replaces single members: members that a document omits remain unchanged. */
+/** Fields with objects whose single members can be changed: members that a document omits remain unchanged. */
 const mergedFields = new Set(['customFields', 'settings', 'metadata', 'profile']);
 const timeFields = new Set(['startDate', 'targetDate']);
 

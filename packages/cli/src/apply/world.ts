@@ -13,7 +13,7 @@ import type { Kind } from './documents.ts';
 
 /** The member of a principal's metadata that holds its key in files. */
 export const principalKeyMember = 'applyKey';
-/** The member that holds the key instead once the principal was withdrawn in favour of another one. */
+/** The member that holds the key instead, once the principal has been withdrawn in favour of another one. */
 export const withdrawnMember = 'applyWithdrawn';
 
 const listNames: Partial<Record<Kind, string>> = {

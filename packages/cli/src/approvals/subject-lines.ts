@@ -163,7 +163,7 @@ const inkOf = (text: string | undefined) =>
     .replaceAll(/\s+/g, ' ')
     .trim();
 
-/** A text that distinguishes similar values: 10 and "10", different white space, zero-width joiners. */
+/** A string that distinguishes similar values: 10 and "10", different white space, zero-width joiners. */
 function exactText(value: unknown): string {
   return value === undefined ? '(not set)' : revealHidden(JSON.stringify(value), { all: true });
 }

@@ -100,7 +100,7 @@ export interface NumberedLine {
 }
 
 /**
- * Returns the lines of a text with content.
+ * Returns the lines of a text that have content.
  * @param bounds the number of lines and their length; by default those of a source with one item per line
  * @param onTooLong called with the number of a line that is too long, which is then skipped
  * @throws PlainError if there are no lines or too many, or if one is too long and `onTooLong` is absent

@@ -252,7 +252,8 @@ class Failures {
       this.hasReusedKey ||= error.code === 'idempotency_key_reused';
       this.texts.set(id, reasonOf(error));
       this.#refused += 1;
-      // The import ends only if more items fail than succeed: otherwise, the rejected ones must not affect the others.
+      // The import ends only if more items are rejected than written: otherwise, the rejected ones must not affect the
+      // others.
       if (this.#refused > Math.max(failuresMax, this.#written))
         throw new PlainError(
           `More than ${failuresMax} items were refused, more than were written; the last refused one (${id}): ${reasonOf(error)}\nThe created tasks remain; run it again when the problem is fixed.`,

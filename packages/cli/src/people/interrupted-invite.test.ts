@@ -94,7 +94,7 @@ test('an invitation that is interrupted at any step gives nobody a link without 
       );
       if ('token' in whole)
         assert.equal((await api.invitations.read({ token: whole.token })).displayName, name);
-      // All of it existed before the interruption: only the link was lost.
+      // The invitation was complete before the interruption: only the link was lost.
       else assert.match(whole.message, /is invited already, until .*Renew/);
     }
   assert.ok(stops.length >= 6, stops.join());

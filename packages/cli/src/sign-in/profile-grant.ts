@@ -57,7 +57,7 @@ function usable(name: string, config: CliConfig): ProfileGrant | undefined {
 }
 
 async function refresh(name: string, config: CliConfig): Promise<ProfileGrant> {
-  // Another command may have refreshed it while this one waited.
+  // Another command may have refreshed the access token while this one waited.
   const fresh = usable(name, config);
   if (fresh !== undefined) return fresh;
   const { tokenEndpoint, refreshToken } = readProfiles(config).profiles[name]?.grant ?? signedOut(name);
@@ -73,8 +73,8 @@ async function refresh(name: string, config: CliConfig): Promise<ProfileGrant> {
 }
 
 /**
- * Reads the profiles again, because commands sign in and out meanwhile: a profile that was removed or replaced doesn't
- * return.
+ * Reads the profiles again, because other commands may have signed in or out meanwhile: a profile that was removed or
+ * replaced must not be written back.
  */
 function store(name: string, refreshToken: string, grant: ProfileGrant, config: CliConfig): void {
   const { current, profiles } = readProfiles(config);

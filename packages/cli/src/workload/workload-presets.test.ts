@@ -86,8 +86,8 @@ test('the rules of the other platforms', async () => {
 test('a missing option is named', async () => {
   for (const [name, options, message] of [
     ['jenkins', {}, /--preset is one of github, gitlab, kubernetes, spiffe/],
-    ['github', {}, /--repository names/],
-    ['github', { repository: 'shop' }, /--repository names/],
+    ['github', {}, /--repository must name/],
+    ['github', { repository: 'shop' }, /--repository must name/],
     ['gitlab', { projectId: 'shop' }, /--project-id is the number/],
     ['kubernetes', { namespace: 'a' }, /--namespace and --service-account/],
     ['kubernetes', { namespace: 'a', serviceAccount: 'b' }, /--issuer is the issuer of the cluster/],

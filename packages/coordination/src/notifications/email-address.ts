@@ -9,7 +9,7 @@ const form =
 /**
  * Checks an address to which notifications would be sent.
  * @param domains the allowed domains, in any case; empty for all
- * @returns the fault, undefined for a usable address
+ * @returns the fault; undefined for a usable address
  */
 export function faultOfAddress(
   address: string,

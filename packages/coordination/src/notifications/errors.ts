@@ -8,16 +8,20 @@ export const errors = {
     'There is no such kind of notification.',
     'Use one of the kinds in `details.known`.',
     {
-      refused: 'PUT /notifications/preferences {"kinds":{"decision":{"mail":"off"}}}',
-      right: 'PUT /notifications/preferences {"kinds":{"decision.requested":{"mail":"off"}}}',
+      refused:
+        'PUT /notifications/preferences {"kinds":{"decision":{"mail":"off"}}}\nIf-Match: "notification_preferences-2"',
+      right:
+        'PUT /notifications/preferences {"kinds":{"decision.requested":{"mail":"off"}}}\nIf-Match: "notification_preferences-2"',
     },
   ),
   invalid_email_address: invalid(
     'The e-mail address is malformed, or notifications are not sent to its domain.',
     'See `details.reason`: send an address such as `maria@example.com`, at a domain in CP_MAIL_ALLOWED_DOMAINS if the operator has set it.',
     {
-      refused: 'PUT /notifications/preferences {"email":"Maria <maria@example.com>"}',
-      right: 'PUT /notifications/preferences {"email":"maria@example.com"}',
+      refused:
+        'PUT /notifications/preferences {"email":"Maria <maria@example.com>"}\nIf-Match: "notification_preferences-2"',
+      right:
+        'PUT /notifications/preferences {"email":"maria@example.com"}\nIf-Match: "notification_preferences-2"',
     },
   ),
   mail_not_enabled: conflict(

@@ -316,7 +316,7 @@ export class ServedClients {
     const { idleMs, expiresSoonMs, leaseSeconds } = this.#bounds;
     const { workplace, journal } = client;
     if (isExpired(client)) {
-      // Its next access token continues the leases. Coordination ends those that nobody renews.
+      // The client's next access token continues its leases. If none arrives, the leases expire in coordination.
       if (client.usedAtMs < performance.now() - idleMs) await this.#forget(key);
       return;
     }

@@ -117,7 +117,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): McpEndpoint {
       if (workplace.hear(parsedBody) && announces(offer, kind, permissions)) workplace.announce();
       const uris = listenedIn(parsedBody);
       if (uris !== undefined) {
-        // A client whose stream ends reconnects, and refreshes its access token for that.
+        // A client whose stream ends reconnects, and refreshes its access token to do so.
         const timer = setTimeout(() => done.abort(), Math.min(bounds.listenMsMax, expiresAtMs - Date.now()));
         const stop = await journal.listen(uris, () => done.abort()).catch(() => () => undefined);
         ended(done.signal, () => {

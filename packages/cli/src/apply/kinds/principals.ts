@@ -282,7 +282,7 @@ async function createPrincipal(planning: Planning, key: string, wanted: Wanted):
     throw new PlainError(`Principal ${key} was created after the plan: apply again, and check the plan.`);
   const { id } = await baton.principals.create(body, { idempotencyKey: attempt.keyOf('Principal', body) });
   let made = await baton.principals.get(id);
-  // If an interrupted run of this attempt created the principal, it may have lost its key since.
+  // If an interrupted run of this attempt created the principal, the principal may have lost its key since.
   if (made.metadata[principalKeyMember] !== key) made = await baton.principals.create(body);
   await withdrawBesideRival(planning, key, made);
   const nothing: Held = { roles: [], capabilities: [], binding: undefined };

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { after, before, beforeEach, test } from 'node:test';
 import { runProgram } from '../../program.ts';
 
-/** Fake responses of both services; the real ones have tests of their own. */
+/** Fake responses of both services; the real services have tests of their own. */
 const item = {
   id: '00000000-0001-8000-8000-000000000007',
   eventId: '0190c0de-0000-7000-8000-000000000001',

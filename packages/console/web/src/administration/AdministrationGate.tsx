@@ -7,9 +7,13 @@ import { openOwnAdministration, type Renew } from './admin-secret.ts';
 import styles from './administration.module.css';
 import { SecretGate } from './SecretGate.tsx';
 
-/** A dialog has focused its first control before this button appears. */
+/**
+ * Focuses a button that appears after its dialog has focused its first control, unless the person is already using the
+ * admin secret.
+ */
 function focusInDialog(button: HTMLButtonElement | null): void {
-  if (button?.closest('[role="dialog"]')) button.focus();
+  const isUsed = document.activeElement?.closest('details[open]') != null;
+  if (button?.closest('[role="dialog"]') && !isUsed) button.focus();
 }
 
 const atOnce: Renew = (request) => request();

@@ -90,7 +90,7 @@ export function Create({ title, submit = 'Create', make, isOpenAtFirst = false, 
       keys.taken();
       form.current?.reset();
       setOpen(false);
-      // The disabled button has lost the focus. A secret that is shown once takes it itself.
+      // The disabled button has lost the focus. A secret that is shown once takes the focus itself.
       if (document.activeElement === document.body)
         form.current?.closest('details')?.querySelector('summary')?.focus();
     },
@@ -209,8 +209,8 @@ export interface SecretToShow {
 }
 
 /**
- * The secrets of a page that are shown once. A page has them outside of what locking the administration removes, so
- * each remains until the person closes it.
+ * The secrets of a page that are shown once. They are outside the part that is removed when the administration is
+ * locked, so each remains until the person closes it.
  */
 export function useSecretsOnce() {
   const [secrets, setSecrets] = useState<readonly (SecretToShow & { readonly id: number })[]>([]);

@@ -44,7 +44,10 @@ export function lockAdministration(): void {
   if (current !== undefined) set(undefined);
 }
 
-/** Locks only what this unlocked: meanwhile, the page may have been unlocked in the other way. */
+/**
+ * Locks the administration only if `opened` still unlocks it: in the meantime, it may have been unlocked in the other
+ * way.
+ */
 function lockOne(opened: Administration | undefined): void {
   if (opened !== undefined && opened === current) set(undefined);
 }
@@ -118,7 +121,10 @@ async function requestToken(): Promise<HeldToken> {
   return { token, endsAtMs: Date.parse(expiresAt) };
 }
 
-/** @returns undefined if the admin secret has unlocked it meanwhile, which covers more than a token does */
+/**
+ * @returns undefined if the administration has been unlocked meanwhile with the admin secret, which covers more than
+ * a token does
+ */
 async function open(
   credential: Pick<ClientOptions, 'adminSecret' | 'administrationToken'>,
   onRejected: (opened: Administration | undefined) => void,

@@ -26,7 +26,7 @@ export function updateToSent({ tenantId, eventId, recipientId, channel }: Delive
     where event_id = ${eventId} and recipient_id = ${recipientId} and channel = ${channel} and tenant_id = ${tenantId}`;
 }
 
-/** The attempt is known to have sent nothing. */
+/** Records that an attempt is known to have sent nothing. */
 export function updateToUnsent({ tenantId, eventId, recipientId, channel }: DeliveryOf) {
   return sql`
     update notification_deliveries set unknown_attempts = greatest(unknown_attempts - 1, 0)

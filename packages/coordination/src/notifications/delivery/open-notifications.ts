@@ -8,7 +8,7 @@ import { readSmtpSettings } from './smtp-settings.ts';
 
 /**
  * Opens the sinks of the configured channels, without connecting yet. Events for a channel that isn't configured are
- * discarded: they would be stale by the time that it is.
+ * discarded: they would be stale by the time the channel is configured.
  */
 export function openNotificationSinks(tools: ChannelTools): { open: Sink[]; discarded: string[] } {
   const { settings } = tools;

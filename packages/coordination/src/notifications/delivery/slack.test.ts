@@ -78,7 +78,7 @@ test('a decision is posted to the own webhook, with a link, and texts can neithe
   assert.equal(texts.at(-1), `${link}${approval.id}|Open the decision>`);
   assert.ok(texts[0].includes('Ship &lt;!channel&gt; &amp; &lt;https://evil.example|this&gt;'));
   assert.equal(texts[1], '> &lt;@U123&gt; ok?\n> second line');
-  // Slack makes links of bare addresses, and mentions of names, unless a text is verbatim.
+  // Slack turns bare addresses into links, and names into mentions, unless a text is verbatim.
   for (const { type, text } of message.blocks)
     assert.deepEqual([type, text.type, text.verbatim], ['section', 'mrkdwn', true]);
   // The text is for systems without blocks.

@@ -51,7 +51,10 @@ export function findDueDigests(after: readonly [at: string, id: string], rowsMax
     order by due_at, principal_id limit ${rowsMax}`;
 }
 
-/** Returns no row if the digest is no longer due, or another worker has taken it. @returns the number of its items */
+/**
+ * Returns no row if the digest is no longer due, or another worker has taken it. @returns the number of the digest's
+ * items
+ */
 export function takeDueDigest(tenantId: string, principalId: string) {
   return sql<{ items: number }>`
     with due as materialized (
@@ -90,7 +93,7 @@ export function deleteDigestItems(tenantId: string, principalId: string, lastId:
     where principal_id = ${principalId} and tenant_id = ${tenantId} and id <= ${lastId}`;
 }
 
-/** Deletes the schedule of a person without items, and resets the count of others. */
+/** Deletes the schedule of a person without items; otherwise subtracts `leftOut` from the count of items left out. */
 export function closeDigest(tenantId: string, principalId: string, leftOut: number) {
   return sql`
     with gone as (

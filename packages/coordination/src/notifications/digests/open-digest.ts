@@ -60,7 +60,7 @@ export async function openDigest(
   return { recipient, notices, more, kinds, close };
 }
 
-/** Undefined if it is no longer waiting for the person. */
+/** Undefined if the notice is no longer waiting for the person. */
 async function noticeOf(
   pool: Pool,
   settings: Settings,

@@ -63,7 +63,7 @@ export interface WaitingMail {
   tenant_name: string;
 }
 
-/** The link while it may be sent, with its active person. */
+/** The link, if it may still be sent, with the person, who must be active. */
 export function findInvitationMail(tenantId: string, id: string) {
   return sql<WaitingMail>`
     select m.id, m.principal_id, m.invited_by, m.key_id, m.sealed, p.display_name, p.profile ->> 'email' as email,

@@ -58,7 +58,7 @@ export function noticeMail(
 
 export interface Digest {
   readonly notices: readonly Notice[];
-  /** How many more there are. */
+  /** How many more notices there are. */
   readonly more: number;
 }
 

@@ -54,7 +54,10 @@ function quoted(text: string): string {
     .join('\n');
 }
 
-/** Where a text is not verbatim, zero-width spaces leave no address of a page and no name of a person or channel. */
+/**
+ * In text that is not verbatim, zero-width spaces break up page addresses and names of people and channels, so that
+ * Slack doesn't recognize them.
+ */
 function withoutLinks(text: string): string {
   return text.replaceAll(/[@#](?=[\w-])|:(?=\/\/)|\bwww(?=\.)/gi, '$&\u200b');
 }

@@ -51,7 +51,7 @@ interface Subject extends Partial<Assignment> {
   readonly entityId: string;
 }
 
-/** Finds what is still waiting of a notice that was stored for a digest. */
+/** Finds what is still waiting, for a notice that was stored for a digest. */
 export async function findWaitingOf(
   db: Pool,
   tenantId: string,

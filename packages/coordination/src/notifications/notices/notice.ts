@@ -26,7 +26,7 @@ export interface Waiting {
   readonly needs: Need;
   /** The principal who caused it, and isn't notified of it; null to notify everybody. */
   readonly exceptId: string | null;
-  /** The workspace of the task, or of the decision: people who don't see it aren't notified. */
+  /** The workspace of the task, or of the decision: people who can't see it aren't notified. */
   readonly workspaceId: string | null;
 }
 

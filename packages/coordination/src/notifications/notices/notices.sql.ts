@@ -52,7 +52,7 @@ export interface Assignment {
 
 /**
  * An open task with those it is assigned or addressed to. Nobody if it was assigned again after this event: the worker
- * may process the first event late, and the second one notifies the same person.
+ * may process the first event late, and the later event notifies the same person.
  */
 export function findWaitingTask(
   tenantId: string,
@@ -103,7 +103,7 @@ export interface WhoOf {
   readonly rowsMax: number;
 }
 
-/** The active people among these with a live binding or key, who may see it, with their choices. */
+/** Of the given people, those who are active, have a live binding or key and may see the object, with their choices. */
 export function findRecipients({ tenantId, ids, needs, workspaceId, rowsMax }: WhoOf) {
   return sql<Recipient>`
     select p.id, p.display_name, n.email, p.profile ->> 'email' as profile_email, coalesce(n.modes, '{}') as modes,

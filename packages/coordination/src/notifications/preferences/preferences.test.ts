@@ -95,7 +95,7 @@ test('a version that is no longer the stored one is refused, also for the first 
   assert.deepEqual(rivals.map(({ status }) => status).sort(), [200, 409]);
   const { headers } = await one.get(path);
   assert.equal(headers.get('etag'), '"notification_preferences-1"');
-  // The stored values again, with an old version.
+  // Sends the stored values again, with an old version.
   const { digestIntervalSeconds } = await done(one.get(path));
   const late = await refused(put(0, digestIntervalSeconds), 409, 'version_conflict');
   assert.deepEqual([late.expectedVersion, late.currentVersion], [0, 1]);

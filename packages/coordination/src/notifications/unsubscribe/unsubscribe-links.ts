@@ -13,8 +13,8 @@ export interface Unsubscription {
 export const tokenCharactersMax = 400;
 
 /**
- * Signs and verifies the links in e-mails. A link contains everything that it needs, so there is no row and no lookup,
- * and it doesn't expire, because e-mails are read late. It can only end e-mails of one kind.
+ * Signs and verifies the links in e-mails. A link contains everything needed to unsubscribe, so it requires no row and
+ * no lookup, and it doesn't expire, because e-mails are read late. It can only end e-mails of one kind.
  */
 export interface UnsubscribeLinks {
   sign(unsubscription: Unsubscription): string;

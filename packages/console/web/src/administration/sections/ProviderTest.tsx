@@ -45,7 +45,7 @@ export function ProviderTest({ admin, providerKey }: ProviderTestProps) {
   const navigate = route.useNavigate();
   const hasTaken = useRef(false);
   const test = useMutation({ mutationFn: () => testProvider(admin, providerKey) });
-  // The ID token must not enter the mutation cache, so the result has the steps only.
+  // The ID token must not enter the mutation cache, so the result contains only the steps.
   const take = useMutation({ mutationFn: () => takeTest(admin, providerKey) });
   const signIn = useMutation({
     mutationFn: () =>
