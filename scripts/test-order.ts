@@ -16,8 +16,8 @@ const bytesPerSecond = 6000;
 
 /**
  * Loading a service takes 1.3 s of processor time, as much as many of its test files need. Therefore files up to the
- * first limit share a process; the second limit bounds the total duration of such a process. Forty of these files took
- * 84 s of processor time together in one process, and 138 s in a process each.
+ * first limit share a process; the second limit bounds the total duration of such a process. When they shared
+ * processes, forty of these files took 84 s of processor time in total; with one process per file, 138 s.
  */
 const sharedSecondsMax = 20;
 const groupSecondsMax = 60;

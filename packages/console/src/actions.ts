@@ -51,7 +51,8 @@ async function signIn(
   const issued = await exchange.exchangeToken(req, token);
   const subject = readSubject(issued);
   if (code !== undefined) {
-    // Otherwise an attacker could send a link with their own code, and would then see what the victim writes.
+    // Refused, because otherwise an attacker could send a link with their own code, and would then see what the victim
+    // writes.
     if (replace === undefined && browsers.isOfAnother(req, subject))
       throw new ConsoleRefusal(409, 'signed_in_as_other', 'This browser is signed in as somebody else.');
     if (sessions.takeCode(code) === undefined) throw invalidCode();
@@ -143,7 +144,8 @@ async function beginProviderSignIn(
   const isTest = given.test !== undefined;
   if (isTest) await requireAdministrator(context, req);
   const { invitation } = isTest ? {} : given;
-  // Who accepts an invitation is linked to the account, so nobody else's open session at the provider may count.
+  // The person who accepts an invitation is linked to the account at the provider, so they must authenticate there
+  // again: the open session may be somebody else's.
   const isFresh = given.fresh !== undefined || invitation !== undefined;
   const from = { redirectUri, invitation, isTest, isFresh, session: browsers.find(req)?.key };
   const { url, browser } = await providers.begin(provider, next, pageKeyHash, from);

@@ -1,4 +1,4 @@
-/** Makes the first passkey of a person possible, by the authority of the operator of this process. */
+/** Lets a person create their first passkey, on the authority of the operator of this process. */
 export interface FirstPasskeys {
   /** Whether the owner of an access token has a passkey. */
   has(principal: Owner): Promise<boolean>;

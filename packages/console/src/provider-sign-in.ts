@@ -23,7 +23,7 @@ export interface ProviderSignInOptions {
   readonly otherRedirectUris?: readonly string[];
   /** The keys of the providers that are always offered. */
   readonly providers: ReadonlySet<string>;
-  /** Finds the console's client secret at a provider, if it has one. */
+  /** Finds the console's client secret for a provider, if it has one. */
   findSecret?(key: string): ProviderSecret | undefined;
   /** Lists the tenant's providers in identity. */
   list?(): Promise<readonly (RegisteredProvider & { readonly key: string })[]>;
@@ -314,7 +314,7 @@ export class ProviderGrant {
     this.#tokens = tokens;
     this.#subject = readClaims(tokens.idToken).subject;
     this.#renew = renew;
-    // The sign-in itself presents it.
+    // The sign-in itself has this first ID token confirmed.
     this.#confirmed = tokens.idToken;
   }
 

@@ -127,7 +127,7 @@ export async function requestTokens(
   return { idToken, refreshToken: isToken(refreshToken) ? refreshToken : undefined };
 }
 
-/** An error code of OAuth (RFC 6749, section 4.1.2.1), cut to 100 characters; undefined for any other text. */
+/** An error code of OAuth (RFC 6749, section 4.1.2.1), cut to 100 characters; undefined for any other string. */
 export function readReported(error: unknown): string | undefined {
   return typeof error === 'string' && /^[\x20-\x7e]+$/.test(error) ? error.slice(0, 100) : undefined;
 }

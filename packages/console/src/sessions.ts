@@ -4,7 +4,7 @@ import type { ProviderGrant, TestedSignIn } from './provider-sign-in.ts';
 /** A sign-in with a personal access token. */
 interface ByToken {
   readonly token: string;
-  /** Whether the sign-in was by a code that this process printed for its operator. */
+  /** Whether the sign-in used a code that this process printed for its operator. */
   readonly isOperator?: boolean;
   readonly grant?: undefined;
   readonly secret?: undefined;

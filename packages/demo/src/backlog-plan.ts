@@ -26,6 +26,6 @@ export interface BacklogPlan {
   readonly relations: readonly PlannedRelation[];
   /** The number of skipped relations, by reason. */
   readonly dropped: object;
-  /** The same numbers as lines of text. */
+  /** The numbers of skipped relations as lines of text. */
   readonly droppedLines: readonly string[];
 }

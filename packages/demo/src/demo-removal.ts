@@ -18,7 +18,7 @@ export interface RemovedDemo {
 
 /**
  * Removes a demo: disables its principals, which ends their sessions and leases, cancels its pending approvals and open
- * tasks, and archives its workspaces. The journal keeps all of it. Another call completes a removal that was
+ * tasks, and archives its workspaces. The journal keeps everything. Another call completes a removal that was
  * interrupted.
  * @param tenantId the tenant's id in identity
  */

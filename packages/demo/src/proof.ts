@@ -24,7 +24,7 @@ export interface Check {
   readonly statement: string;
   /** What was checked, such as "339 tasks", because an empty check would prove nothing. */
   readonly looked: string;
-  /** One sentence for each contradiction of the statement. */
+  /** One sentence for each violation of the statement. */
   readonly violations: readonly string[];
 }
 

@@ -10,7 +10,7 @@ export class Tally {
   killed = 0;
   /** Refusals of agents that resumed after their lease had expired, by code. */
   readonly stalledRefused = new Map<string, number>();
-  /** Writes of such agents that were accepted; must stay 0. */
+  /** Accepted writes of agents whose lease had expired; must stay 0. */
   stalledAccepted = 0;
   /** Approvals that the person gave. */
   approved = 0;

@@ -1,7 +1,8 @@
 import { type McpClient, type McpClientName, mcpClients, tokenVariable } from '@baton/sdk/connect';
 import { programPath } from '../../../bin/invocation.mjs';
 
-/** For clients whose files can't refer to a variable. A token is never printed, because such files end up in
+/**
+ * Printed for clients whose files can't refer to a variable. A token is never printed, because such files end up in
  * repositories.
  */
 const placeholder = 'the-token-of-the-agent';

@@ -64,7 +64,7 @@ async function assertDone(taskId: string, key: string): Promise<Session> {
   return items.at(-1) as Session;
 }
 
-/** The server in the file of a client, as that client reads it. */
+/** The server entry in a client's configuration file, as that client parses it. */
 function serverIn(snippet: string): Record<string, unknown> {
   if (snippet.startsWith('{')) {
     const { mcpServers, servers } = JSON.parse(snippet) as Record<string, Record<string, object>>;
@@ -79,7 +79,7 @@ function serverIn(snippet: string): Record<string, unknown> {
   return Object.fromEntries(values) as Record<string, unknown>;
 }
 
-/** Takes one task to done, like a model that uses the tools. */
+/** Takes one task and completes it, as a model that uses the tools would. */
 async function work(client: Client): Promise<void> {
   const { call } = connectionOf(client);
   const lease = leaseIn(await call('work_next'));

@@ -85,7 +85,7 @@ function spawnOpener(after: string) {
   return spawn(process.execPath, ['--input-type=module-typescript', '-e', script]);
 }
 
-/** Runs a process that opens the home to its end, and returns its output. */
+/** Runs a process that opens the home, waits until it exits, and returns its output. */
 async function runOpener(after: string): Promise<string> {
   const child = spawnOpener(after);
   const [printed] = await Promise.all([text(child.stdout), once(child, 'exit')]);

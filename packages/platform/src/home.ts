@@ -103,7 +103,7 @@ function makeFolder(directory: string): boolean {
     mkdirSync(directory, { mode: 0o700 });
     return true;
   } catch (error) {
-    // If it exists now, another Baton that is starting at the same time created it.
+    // If the folder exists now, another Baton that is starting at the same time created it.
     if (failureCode(error) === 'EEXIST' && statSync(directory).isDirectory()) return false;
     throw error;
   }

@@ -64,7 +64,7 @@ export function serviceEnvironment(
   );
   const ownKey = ['IAM_SIGNING_KEY_FILE', 'IAM_SIGNING_PRIVATE_KEY', 'IAM_SIGNING_PRIVATE_KEY_FILE'];
   const hasOwnKey = ownKey.some((name) => given.has(name));
-  // Both services need the same credential, so setting one leaves out the default for both.
+  // Both services need the same credential, so if it is set for one of them, the default is omitted for both.
   const delegation = ['IAM_DELEGATION_CREDENTIAL_FILE', 'CP_IDENTITY_ADMIN_CREDENTIAL_FILE'];
   const hasOwnDelegation = delegation.some((name) => given.has(name));
   const isLeftOut = (name: string) =>

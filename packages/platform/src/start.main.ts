@@ -18,7 +18,7 @@ process.env.UV_THREADPOOL_SIZE ??= String(availableParallelism() + 1);
 const sameSignalMs = 1000;
 
 const say = (line: string) => console.log(line);
-// If the output is closed, for example because its terminal was, Baton keeps running.
+// If the output is closed, for example because its terminal was closed, Baton keeps running.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined);
 const stopping = new AbortController();
 let stoppedAt = 0;

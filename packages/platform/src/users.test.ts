@@ -115,7 +115,7 @@ test('root, killed, root again: the server that is adopted still reaches its dat
   assert.equal(findProcesses(ofRoot).postgres, postgres);
   await checkpoints(ofRoot);
   assert.equal(statSync(ofRoot).mode & 0o777, 0o710);
-  // Nor may a start that finds the folder locked change it.
+  // A start that finds the folder locked must not change it.
   await refused(start(root, ofRoot), /Another Baton \(process \d+\) is using/);
   await checkpoints(ofRoot);
   await backsUp(root, ofRoot, 'while-it-runs');

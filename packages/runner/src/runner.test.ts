@@ -630,7 +630,7 @@ describe('the runner', { concurrency: 8 }, () => {
       },
     );
     assert.match(stderr, /its output is not completely stored: EFBIG/);
-    // The 200 secrets that are searched are the runner's token, the key in two formats, and lines of the keys.
+    // The 200 secrets that are searched for are the runner's token, the key in two formats, and lines of the keys.
     assert.match(stderr, /53 lines of secrets are not searched in its output/);
     const { status, output } = (await lastRun(tasks[0] as Task)) ?? {};
     assert.deepEqual([status, output], ['succeeded', { heard: true }]);

@@ -16,7 +16,7 @@ const instead = '***';
 
 /** Secrets that the output of a command must not contain: the given tokens, and variables with the name of a secret. */
 export class Secrets {
-  /** The number of secrets that are not searched, because more than 200 were given. */
+  /** The number of secrets that are not searched for, because more than 200 were given. */
   readonly leftOut: number;
   readonly #texts: readonly string[];
   /** The renewed tokens that are searched for: only the newest ones, because older ones have expired. */

@@ -1,6 +1,6 @@
 import pg from 'pg';
 
-/** Makes a personal access token have expired yesterday, in identity's database. */
+/** Sets the expiry of a personal access token to yesterday, in identity's database. */
 export async function expireToken(databaseUrl: string, tokenId: string): Promise<void> {
   const client = new pg.Client({ connectionString: databaseUrl, application_name: 'baton-test' });
   await client.connect();

@@ -1,8 +1,8 @@
 import { randomFillSync, randomUUID } from 'node:crypto';
 
 /**
- * The last id's time in ms since 1970, the same time as the first 12 digits of the id, and the id's number among those
- * of that ms.
+ * The time of the last id in ms since 1970, that time as the first 12 digits of an id, and the number of the last id
+ * among those of the same ms.
  */
 let idMs = 0;
 let idTime = '';

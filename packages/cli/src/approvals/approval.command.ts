@@ -123,7 +123,9 @@ async function confirmed(
   await print(baton, approval, printing, context);
   const now = presentSubject(approval);
   if (now === undefined)
-    throw new PlainError('Nothing was approved. You can reject it, or request a shorter task.');
+    throw new PlainError(
+      'Nothing was approved, because the subject is too large to be shown. Reject the approval, or have the task shortened.',
+    );
   if (!printing.asks) {
     if (approval.subjectChanged) throw changedError(approval);
     return now.digest;

@@ -5,12 +5,13 @@ import { ConsoleRefusal } from '../refusal.ts';
 import { readBody } from '../request-body.ts';
 import { sendJson } from '../responses.ts';
 
-/** As identity requires it for another passkey: the sign-in is at most 300 seconds old. */
+/** Identity requires the same for a further passkey: the sign-in is at most 300 seconds old. */
 const ageMsMax = 300_000;
 
 /**
- * Whether a first passkey is offered. A token alone is no sign-in: a thief of it could add a passkey and keep the
- * access. The address that this process prints is only seen by its operator, who holds the admin secret, too.
+ * Whether a first passkey is offered. Signing in with a token alone isn't enough: a thief of the token could add a
+ * passkey and keep the access. Only the operator, who also holds the admin secret, sees the address that this process
+ * prints.
  */
 export async function mayAddFirstPasskey(context: ConsoleContext, req: IncomingMessage): Promise<boolean> {
   const { firstPasskeys, browsers } = context;

@@ -91,7 +91,7 @@ export async function signInThrough(
   location.assign(url);
 }
 
-/** Redirects an administrator to an identity provider to test it. Nobody is signed in by it. */
+/** Redirects an administrator to an identity provider to test it. This signs nobody in. */
 export async function testThrough(provider: string, next: string): Promise<void> {
   const { url } = await post<{ url: string }>('provider-sign-in', { provider, next, test: 'yes' });
   location.assign(url);
@@ -144,7 +144,7 @@ export type Account =
   | { readonly signedInBy: 'token'; readonly mayAddPasskey: boolean }
   | {
       readonly signedInBy: 'session';
-      /** The key of the identity provider; null after a sign-in by a passkey or an invitation. */
+      /** The key of the identity provider; null after a sign-in with a passkey or an invitation. */
       readonly provider: string | null;
       readonly passkeys: readonly Passkey[];
       readonly sessions: readonly BrowserSession[];

@@ -113,7 +113,7 @@ export async function createCoordination({
     stream.wake(tenantId);
     notifier.announceJournal(tenantId);
   };
-  // What ends a session isn't decided by permissions.
+  // Ending the sessions of revoked credentials requires no permission.
   const background = workerTools({ ...tools, pool, wake, authorities: undefined });
   const follower = new RevocationFollower(createRevokedSessions(background), log);
   const service = await runService({

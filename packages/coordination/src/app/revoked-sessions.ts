@@ -8,12 +8,13 @@ import {
 import type { Job } from '../service/job.ts';
 import type { WorkerTools } from './background.ts';
 
-/** The worker's interval without the list, and at most with it. */
+/** The longest pause between two of the worker's rounds, with or without identity's list. */
 const pauseMsMax = 1000;
 
 /**
  * Ends the sessions of revoked API keys and bindings, and of the credentials in identity's list. The processes that
- * serve requests have ended most of the latter; some were in use, or the process ended.
+ * serve requests have already ended most of the latter, except sessions that were in use, or if the process ended
+ * first.
  */
 export function endRevokedSessions(tools: WorkerTools): Job {
   const { settings, log } = tools;
@@ -32,7 +33,7 @@ export function endRevokedSessions(tools: WorkerTools): Job {
   };
 }
 
-/** Ends them as soon as the list has changed. The worker retries what fails. */
+/** Ends the sessions of listed credentials as soon as the list has changed. The worker retries what fails. */
 export class RevocationFollower {
   readonly #sessions: RevokedSessions;
   readonly #log: Logger;

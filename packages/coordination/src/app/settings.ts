@@ -47,7 +47,7 @@ export const settings = {
   }),
   CP_DATABASE_NAMED_STATEMENTS: flag({
     default: true,
-    doc: 'Whether statements are prepared under names; false for a pooler in transaction mode before PgBouncer 1.21.',
+    doc: 'Whether to use named prepared statements. Set it to false behind a pooler in transaction mode that doesn’t support them, such as PgBouncer before 1.21.',
   }),
   CP_LOG_LEVEL: choice(['debug', 'info', 'warn', 'error'], {
     default: 'info',

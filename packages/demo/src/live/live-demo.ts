@@ -133,7 +133,7 @@ async function perform(
   return { workspaceId, slug, tasks: ids.size, done: ids.size - open, refused, waits: open > 0 };
 }
 
-/** Recognized by a disabled agent, because a removal disables the agents first. */
+/** A removal in progress is recognized by a disabled agent, because a removal disables the agents first. */
 async function isBeingRemoved(baton: BatonClient, workspaceId: string): Promise<boolean> {
   const { items } = await baton.workspaces.listMembers(workspaceId, { limit: 1 });
   const [member] = items;

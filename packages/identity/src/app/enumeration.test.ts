@@ -11,7 +11,7 @@ import { ask, invite, makePerson } from '../sign-in/passkeys/testing/people.ts';
 import type { Answer, TestIdentity } from '../testing/identity.ts';
 import { made, makeTenant } from '../testing/objects.ts';
 
-/** Strangers learn nowhere whether a person, an e-mail address or a passkey exists. */
+/** Strangers can't find out anywhere whether a person, an e-mail address or a passkey exists. */
 
 let identity: TestIdentity;
 let upstream: Upstream;

@@ -95,7 +95,7 @@ async function makeSecrets(): Promise<string[]> {
   return secrets;
 }
 
-/** A code that nobody redeems, the tokens of another one, and the code of a device. */
+/** A code that nobody redeems, the tokens issued for another code, and the code of a device. */
 async function makeOauthSecrets(person: { token: string }): Promise<string[]> {
   const begun = await begin(identity, requestOf(makePkce()));
   const code = (await allow(identity, person, begun)).searchParams.get('code') ?? '';

@@ -381,7 +381,7 @@ const credentials: CheckOrder[] = [
   },
 ];
 
-/** Names the invalid principal again, because a source without a principal can't have this fault. */
+/** Names the invalid principal again, because a source that names no principal can't have this fault. */
 const named = (put: (attempt: Attempt) => unknown) => (attempt: Attempt) => {
   attempt.body.servicePrincipalId = attempt.ids['principalId'];
   return put(attempt);

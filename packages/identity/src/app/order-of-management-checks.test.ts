@@ -92,7 +92,7 @@ async function withMovingProvider(): Promise<Attempt> {
   return attempt;
 }
 
-/** Another person has the subject at the new issuer. */
+/** Links the subject at the new issuer to another person. */
 async function linkElsewhere({ ids, body }: Attempt): Promise<void> {
   const tenantId = ids['tenantId'] ?? '';
   const principalId = await makePrincipal(identity, tenantId, 'human');

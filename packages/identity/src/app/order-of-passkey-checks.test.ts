@@ -85,7 +85,7 @@ const deadSessions = [
   fault('invalid_token', noMember, 'membership'),
   fault('invalid_token', pausedPrincipal, 'principal'),
 ];
-/** Of a device: it needs neither a browser nor a redirect. */
+/** The grant is that of a device, because a device needs neither a browser nor a redirect. */
 async function ownWithGrant(): Promise<Attempt> {
   const attempt = await own(({ token }) => ({ token }));
   const { token } = attempt.body as { token: string };

@@ -32,7 +32,7 @@ const { store, closedTenant, noMember, pausedPrincipal, closedAudiences } = stor
 
 const unknownField = fault('a list', withFields({ nobody: 'asked' }), 'unknown field');
 
-/** A person who signs in by a passkey. */
+/** A person who signs in with a passkey. */
 async function withPasskey(): Promise<Attempt> {
   const { tenantId, principalId, authenticator } = await makePerson(identity, await makeTenant(identity));
   const { publicKey, state } = await made(ask(identity, '/passkeys:sign-in-options'));
@@ -91,14 +91,14 @@ async function linkMeanwhile({ ids }: Attempt): Promise<void> {
 
 let devices = 0;
 
-/** A device at an address of its own: the pending ones of an address are limited. */
+/** A device at an address of its own, because the number of pending devices per address is limited. */
 async function newUserCode(): Promise<string> {
   devices += 1;
   const address = `203.0.113.${devices % 200}`;
   return (await made(requestDevice(identity, {}, { 'x-forwarded-for': address }))).user_code;
 }
 
-/** A signed-in person before a request of an OAuth client. */
+/** A signed-in person, and a request of an OAuth client for them to decide. */
 async function withClient(by: 'browser' | 'device', more: object = {}): Promise<Attempt> {
   const tenantId = await makeTenant(identity);
   await makeAudience(identity, tenantId, 'control-plane', [readScope, writeScope]);

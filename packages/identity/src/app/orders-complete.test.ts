@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { endpointName } from '@baton/kernel/http/service';
 import { endpoints } from './endpoints.ts';
 
-/** Why the order of refusals of an endpoint is tested in another form. The list may only shrink. */
+/** The endpoints whose order of refusals is tested in another form, with the reason. The list may only shrink. */
 const elsewhere: Readonly<Record<string, string>> = {
   'POST /oauth2/token': 'a form with the errors of RFC 6749: oauth2/*.test.ts, oauth/*.test.ts',
   'POST /oauth2/introspect': 'a form with the errors of RFC 6749: oauth2/*.test.ts',
@@ -24,7 +24,7 @@ test('the order of refusals of every write is in a table', async () => {
   const tables = texts.join('\n');
   const isListed = (name: string) =>
     tables.includes(`'${name}'`) ||
-    // The tables of SCIM are written once for users and groups.
+    // The tables for SCIM are written once for both users and groups.
     tables.includes(`\`${name.replace(/\/(Users|Groups)/, '/${noun}')}\``);
   const writes = endpoints.filter(({ method }) => method !== 'GET').map(endpointName);
   assert.deepEqual(

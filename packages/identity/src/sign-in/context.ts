@@ -11,7 +11,7 @@ import type { Settings } from './settings.ts';
 export interface Context extends LowerContext {
   readonly settings: Settings;
   readonly providerKeys: ProviderKeys;
-  /** Requests to addresses that came through the API. */
+  /** Sends requests to addresses that callers of the API have supplied. */
   readonly outbound: Pick<OutboundClient, 'readJson' | 'send'>;
   readonly authorizationServer: ProviderLoader;
 }

@@ -53,7 +53,7 @@ export const matrixSetup: MatrixSetup<FixtureTenant> = {
   ignoresUnknownFields: ({ auth, path }) => auth === 'provisioning' || path.startsWith('/oauth2/'),
   fixtures: await collectFixtures<FixtureTenant>(join(import.meta.dirname, '..')),
   migrationsDirectory,
-  // Ignored because a refused attempt is still recorded.
+  // Audit records are ignored, because a refused attempt is recorded, too.
   ignoredChanges: ['audit_records'],
   start,
 };
@@ -69,7 +69,7 @@ function isProblem(problem: unknown): boolean {
   );
 }
 
-/** The authentications for which the credential is in the body, or there is none. */
+/** The kinds of authentication with the credential in the body, or without a credential. */
 const noHeader = ['presented', 'none'];
 
 async function start(): Promise<MatrixService<FixtureTenant>> {

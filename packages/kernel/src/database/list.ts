@@ -128,7 +128,7 @@ export function ownedPageQuery<DB, TB extends keyof DB, Row>(
   return joined(sql`select * from (${sql.join(pages, sql` union all `)}) as parts`, order, page);
 }
 
-/** The owners whose first rows come first in the list: as many owners as rows are read. */
+/** The owners whose first rows come first in the list; there are as many owners as rows to be read. */
 function firstOwners<DB, TB extends keyof DB, Row>(
   owners: RawBuilder<unknown>,
   part: SelectQueryBuilder<DB, TB, Row>,

@@ -57,8 +57,7 @@ export function answerError(
   const { status, body, headers } = failed.render(error, head.requestId);
   logError(runtime, name, head, status, error);
   runtime.metrics.count(head.method, status, 0);
-  // The rest of a body that is too large, or consists of bytes, isn't read, so the connection is closed after the
-  // response.
+  // If a body is too large or a byte stream, the rest of it isn't read, so the connection is closed after the response.
   const isCutOff = (status === 413 || failed.endpoint?.bytes === true) && !request.raw.complete;
   if (isCutOff) lingerBeforeClose(request.raw);
   send(reply, head, status, body, isCutOff ? { ...headers, connection: 'close' } : headers);

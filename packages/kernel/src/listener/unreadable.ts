@@ -28,7 +28,8 @@ export function answerUnreadable(render: RenderError): UnreadableHandler {
       socket.destroy();
       return;
     }
-    // Browsers open connections ahead of their requests. A response to none would become the one to the next request.
+    // Browsers open connections ahead of their requests, and would take a response on such a connection for the
+    // response to the next request.
     const isUnused = (socket as Duplex & { bytesRead?: number }).bytesRead === 0;
     if (isUnused && error.code === 'ERR_HTTP_REQUEST_TIMEOUT') return void socket.destroy();
     const requestId = `req_${newTraceHex()}`;

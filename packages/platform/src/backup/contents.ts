@@ -5,7 +5,10 @@ import { connectionFile } from '../connection.ts';
 import { readPrivateFile } from '../private-files.ts';
 import { StartError } from '../start-error.ts';
 
-/** Files that must exist before the folder can be copied. The last one is written when the first start has finished. */
+/**
+ * Files that must exist before the folder can be copied. The last of these is written when the first start has
+ * finished.
+ */
 const ownFiles = ['version.json', 'state.json', connectionFile] as const;
 
 const fileBytesMax = 1024 * 1024;

@@ -166,7 +166,7 @@ function fileRetrospective(m: Machine): void {
     });
   } catch (error) {
     if (!(error instanceof ProcessFault)) throw error;
-    // The instance has ended, whether or not this task can be opened.
+    // Only noted, because the instance has ended whether or not this task can be opened.
     m.note('decision', null, 'retrospective', { code: error.code, reason: error.message });
   }
 }

@@ -345,7 +345,7 @@ test('random processes end as the interpreter predicts, and each effect is reque
     { numRuns: runs },
   );
   console.log(`${runs} definitions: ${JSON.stringify(ends)}`);
-  // Every end occurs in a long run: even the rarest occurs once in several dozen runs.
+  // Every final status occurs in a long run: even the rarest occurs once in several dozen runs.
   if (isLongProof)
     assert.deepEqual(Object.keys(ends).sort(), ['cancelled', 'completed', 'failed', 'running', 'suspended']);
 });

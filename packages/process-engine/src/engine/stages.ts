@@ -41,7 +41,7 @@ export function settle(m: Machine): void {
   throw new ProcessFault('too_many_steps', 'stages begin each other without end');
 }
 
-/** Passes the events that arrived while their handler was running to those handlers that have ended since. */
+/** Passes the events that arrived while their handler was running to those handlers that have since ended. */
 function handleQueued(m: Machine): void {
   const waiting = m.state.queued;
   m.state.queued = [];

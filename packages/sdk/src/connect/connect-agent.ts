@@ -28,7 +28,7 @@ export interface ConnectRequest {
   readonly key?: string | undefined;
   /** The key of an access role. Decisions aren't granted to agents. */
   readonly accessRole: string;
-  /** The id of the workspace that the agent works in; any by default. */
+  /** The id of the workspace that the agent works in; any workspace by default. */
   readonly workspaceId?: string | undefined;
   /** The lifetime of the token. */
   readonly lifetimeSeconds: number;

@@ -394,8 +394,8 @@ export class Harness implements AsyncDisposable {
 }
 
 /**
- * If the handler throws, the attempt has failed: if the task were released instead, it would be the first again at the
- * next start.
+ * If the handler throws, the attempt has failed: if the task were released instead, it would be offered first again at
+ * the next start.
  */
 async function handledOrFailed(lease: Lease, handle: (lease: Lease) => Promise<void>): Promise<void> {
   try {

@@ -21,7 +21,7 @@ export class LeaseClock {
 
   /**
    * Records that the service granted the lease to a request sent at this moment.
-   * @param lengthMs the length that it granted, by default the last one
+   * @param lengthMs the length that it granted, by default the length granted last
    */
   restart(sentAt: Moment, lengthMs = this.#lengthMs): void {
     this.#lengthMs = lengthMs;

@@ -41,7 +41,7 @@ export function findAccess(
     throw new ConnectionError(
       'BATON_PROFILE is for commands of the command line only: set BATON_URL and BATON_TOKEN here, or unset it.',
     );
-  // A program that was given an identity wouldn't expect to act as the administrator either.
+  // A program that was given an identity doesn't expect to act as the administrator, so the connection file isn't used.
   if (token === '' && (environment['BATON_IDENTITY_TOKEN'] || environment['BATON_IDENTITY_TOKEN_FILE']))
     throw new ConnectionError(
       'BATON_IDENTITY_TOKEN or BATON_IDENTITY_TOKEN_FILE is set, but BATON_URL is not: set it to the address of Baton.',

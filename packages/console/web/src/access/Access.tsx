@@ -64,7 +64,7 @@ interface ChangeRoleProps {
   readonly principalId: string;
   readonly displayName: string;
   readonly accessRole: string | null;
-  /** Of the access that the person sees, so that they overwrite no other. */
+  /** The version of the access that the person sees, so that they don't overwrite a newer one. */
   readonly version: number;
 }
 

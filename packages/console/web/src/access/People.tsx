@@ -10,7 +10,7 @@ import { ShowMore } from '../parts/ShowMore.tsx';
 import table from '../parts/table.module.css';
 import { type PeopleSearch, stateNames } from './people-search.ts';
 
-/** Everybody in both services under one name, in pages. */
+/** Everybody in both services, page by page, with both records under one name. */
 export function People({ search }: { search: PeopleSearch }) {
   const { kind, state, role, q } = search;
   const administration = useAdministration();

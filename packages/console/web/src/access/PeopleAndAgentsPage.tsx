@@ -34,7 +34,7 @@ function Content() {
   const search = route.useSearch();
   const navigate = route.useNavigate();
   const administration = useAdministration();
-  // Outside of what locking the administration removes: a link is shown until the person closes it.
+  // Outside the part that is removed when the administration is locked: a link is shown until the person closes it.
   const [renewed, setRenewed] = useState<MailedInvitation>();
   const mayWrite = useQuery(meQuery).data?.permissions.includes('principals.write') ?? false;
   const setInvite = (isOpen: boolean) =>

@@ -4,7 +4,7 @@ import { meQuery } from '../queries.ts';
 import styles from './access.module.css';
 import { missingOf, permissionsQuery } from './access-queries.ts';
 
-/** Checkboxes `permissions` in words. Nobody can give or remove a permission that they don't have. */
+/** Checkboxes named `permissions`, labelled in words. Nobody can give or remove a permission that they don't have. */
 export function PermissionChoice({ given }: { given: readonly string[] }) {
   const mine = useQuery(meQuery).data?.permissions ?? [];
   const { data, isPending, isError, error, refetch } = useQuery(permissionsQuery);

@@ -14,7 +14,7 @@ interface RoleChoiceProps {
   readonly isExplained?: boolean;
 }
 
-/** A select `role` with the access roles. Nobody can give a permission that they don't have. */
+/** A select named `role` with the access roles. Nobody can give a permission that they don't have. */
 export function RoleChoice({ label, given, isExplained = false }: RoleChoiceProps) {
   const mine = useQuery(meQuery).data?.permissions ?? [];
   const roles = useQuery(accessRolesQuery);

@@ -7,7 +7,7 @@ import { suggestPasskeyName } from '../passkeys/passkey-name.ts';
 import { createPasskey, passkeyProblem, publicIdentity } from '../passkeys/webauthn.ts';
 import styles from './account.module.css';
 
-/** The first passkey of somebody who has just signed in by the address that Baton printed. */
+/** The first passkey of somebody who has just signed in through the address that Baton printed. */
 export function FirstPasskey() {
   const problem = passkeyProblem();
   const add = useMutation({

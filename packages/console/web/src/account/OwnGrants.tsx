@@ -5,7 +5,7 @@ import { ErrorNote } from '../parts/Notes.tsx';
 import table from '../parts/table.module.css';
 import styles from './account.module.css';
 
-/** The programs that the person has connected by a browser. The access of each can be ended. */
+/** The programs that the person has connected through a browser. The access of each can be ended. */
 export function OwnGrants({ grants }: { grants: readonly OwnGrant[] }) {
   const queries = useQueryClient();
   const end = useMutation({

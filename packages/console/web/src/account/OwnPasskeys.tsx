@@ -61,7 +61,7 @@ function Line({ passkey, isLast }: { passkey: Passkey; isLast: boolean }) {
       withFreshSignIn(() => post<object>('passkeys', { id: passkey.id, ...fields })),
     onSuccess: async () => {
       setOpen(undefined);
-      // Without that passkey, this browser may be signed out.
+      // If the passkey was removed, this browser may now be signed out.
       await queries.invalidateQueries({ queryKey: ['me'] });
     },
     onSettled: () => queries.invalidateQueries({ queryKey: ['account'] }),

@@ -98,8 +98,8 @@ interface ChangedMeanwhileProps {
   readonly reviewed: ApprovalSubject;
   readonly now: ApprovalSubject;
   /**
-   * Whether it takes the focus, because it appears in response to a click. A change made elsewhere moves neither the
-   * focus nor the page.
+   * Whether the list takes the focus: it does if it appears in response to a click. A change made elsewhere moves
+   * neither the focus nor the page.
    */
   readonly takesFocus: boolean;
 }

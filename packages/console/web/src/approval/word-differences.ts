@@ -15,7 +15,7 @@ const changesMax = 4;
 /** … if they leave less than this of the shorter text equal. */
 const equalShareMin = 0.3;
 
-/** Compares two texts word by word. @returns each text in parts; joined, they are the text */
+/** Compares two strings word by word. @returns each string in parts; joined, they are the string */
 export function compareWords(before: string, after: string): Record<'before' | 'after', readonly Part[]> {
   const [old, now] = [wordsOf(before), wordsOf(after)];
   const shorter = Math.min(old.length, now.length);

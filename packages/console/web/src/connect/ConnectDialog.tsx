@@ -42,7 +42,7 @@ interface StepProps {
 
 function Step({ issued, onIssued, onClose }: StepProps) {
   const administration = useAdministration();
-  // First: a token that is shown once remains, whatever the person may still do.
+  // Checked first, so that a token that is shown only once remains visible even after the administration is locked.
   if (issued !== undefined)
     return <Connection issued={issued} administration={administration} onClose={onClose} />;
   if (administration === undefined)

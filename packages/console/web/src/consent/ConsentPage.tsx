@@ -62,7 +62,8 @@ function CodeForm({ onCode }: { onCode(code: string): void }) {
 function Request({ wanted, onOther }: { wanted: Wanted; onOther(): void }) {
   const [actsAs, setActsAs] = useState('');
   const found = useQuery({
-    // Another request must never be shown for this one: the end of the text is its own, and useless alone.
+    // The key contains only the end of the request, which is unique and useless alone, so that the data of another
+    // request is never shown for this one.
     queryKey: ['oauth-request', JSON.stringify(wanted).slice(-40), actsAs],
     queryFn: () => readRequest(wanted, actsAs),
     placeholderData: (former) => former,

@@ -10,7 +10,7 @@ const newestMax = 50;
 export class Assignments {
   readonly #personId: string;
   readonly #tell: (assigned: { readonly taskId: string; readonly key: string }) => void;
-  /** Tasks that others have created since the last look. The oldest are dropped. */
+  /** Tasks that others have created and that haven't been looked up yet. The oldest are dropped. */
   readonly #created = new Set<string>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isStopped = false;

@@ -1,10 +1,12 @@
 import { useSyncExternalStore } from 'react';
 
-/** The person who is notified in this browser, in local storage: nobody else who signs in here is. */
+/** The person who is notified in this browser, in local storage: nobody else who signs in here is notified. */
 const name = 'baton.notified-person';
 const listeners = new Set<() => void>();
 
-/** `blocked`: the person refused the browser's question, which pages can't repeat. */
+/**
+ * `blocked`: the person refused the browser's prompt, which pages can't repeat.
+ */
 export type Choice = 'unavailable' | 'blocked' | 'off' | 'on';
 
 /** Whether this browser notifies a person, also after another tab has changed it. */
@@ -19,14 +21,14 @@ function choiceOf(personId: string | undefined): Choice {
   return isOn ? 'on' : 'off';
 }
 
-/** Browsers have both only at https addresses and on this machine. */
+/** Browsers offer notifications and locks only at https addresses and on this machine. */
 function isAvailable(): boolean {
   return 'Notification' in globalThis && 'locks' in navigator;
 }
 
 /**
  * Requests the permission of the browser, and notifies this person from now on.
- * @returns false if the person closed the question, or this browser can't do it
+ * @returns false if the person didn't give the permission, or this browser can't show notifications
  */
 export async function turnOn(personId: string): Promise<boolean> {
   if (!mayConstruct()) return false;

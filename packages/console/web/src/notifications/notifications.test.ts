@@ -151,7 +151,7 @@ describe('notifications in the browser', () => {
     assert.match(one.body, /^Release <img src=x onerror="window.ran=1">⟨U\+202E⟩x+… \(TASK-\d+\)$/);
     assert.ok(one.body.length < 140);
     assert.ok(!one.body.includes('hunter2'));
-    // The same context once more.
+    // The same approvals are pending again, so nothing more is shown.
     await request(service, { pendingApprovals: [pending(1), pending(2, { taskId: task.id })] });
     assert.equal(notifications.length, 1);
     service.answer({ 'approvals.get': exampleOf('approvals.get', { id: pending(2).id }) });

@@ -1,6 +1,6 @@
 /** The record of all tabs, in local storage, which only the holder of the lock reads and writes. */
 const recordName = 'baton.notices';
-/** Each visible tab holds it, shared. */
+/** Each visible tab holds this lock, in shared mode. */
 const visibleName = 'baton.visible';
 const recordMax = 200;
 
@@ -32,7 +32,7 @@ async function isAnyTabVisible(): Promise<boolean> {
   return navigator.locks.request(visibleName, { ifAvailable: true }, (lock) => lock === null);
 }
 
-/** Lets the other tabs see when this one is visible. @returns a function that ends it */
+/** Lets the other tabs see when this one is visible. @returns a function that stops this */
 export function announceVisible(): () => void {
   let release: (() => void) | undefined;
   const follow = () => {

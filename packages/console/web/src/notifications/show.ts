@@ -2,7 +2,7 @@ import { revealHidden, type Task } from '@baton/sdk';
 import { baton } from '../client.ts';
 import { claimNotice } from './once.ts';
 
-/** What may be shown. It has neither questions nor messages: screens are locked with notifications on them. */
+/** What may be shown. It contains neither questions nor messages, because lock screens show notifications. */
 export type Waiting =
   | { readonly kind: 'decision'; readonly id: string; readonly taskId: string | null }
   /** @param key of the assignment: a task may be assigned to the same person again */
@@ -14,7 +14,7 @@ const titleCharactersMax = 120;
 const readMsMax = 10_000;
 
 /**
- * Shows one notification of it, in one tab of this browser.
+ * Shows one notification of what is waiting, in one tab of this browser.
  * @param open opens a path of the console in this tab, when the person clicks
  */
 export async function showWaiting(waiting: Waiting, open: (path: string) => void): Promise<void> {
@@ -31,7 +31,7 @@ export async function showWaiting(waiting: Waiting, open: (path: string) => void
   show({ title: titles[waiting.kind], body, tag: `baton ${key}` }, path, open);
 }
 
-/** Without the task a notification has no title of it, which is better than none. */
+/** If the task can't be read, the notification lacks its title, which is better than no notification. */
 async function readTask(id: string | null): Promise<Task | undefined> {
   if (id === null) return undefined;
   return baton.tasks.get(id, { signal: AbortSignal.timeout(readMsMax) }).catch(() => undefined);

@@ -8,11 +8,11 @@ import { useChoice } from './choice.ts';
 import { announceVisible } from './once.ts';
 import { showWaiting, type Waiting } from './show.ts';
 
-/** For a person who may not follow the journal. A hidden page doesn't poll otherwise. */
+/** The polling interval for a person who may not follow the journal. A hidden page doesn't poll otherwise. */
 const pollMs = 60_000;
 
 /**
- * Notifies the person in this browser, if they chose so, of what waits for them while no tab of the console is visible.
+ * While no tab of the console is visible, notifies the person in this browser of what waits for them, if they chose so.
  */
 export function useNotifications(me: HarnessContext | undefined): void {
   const personId = me?.principal.id;
@@ -42,7 +42,7 @@ function useDecisions(me: HarnessContext | undefined, isOn: boolean, show: Show)
   }, [me, isOn, show]);
 }
 
-/** What others do while the page is hidden: tasks that they assign, and control messages to runs of the person. */
+/** What others do while the page is hidden: tasks that they assign, and control messages to the person's runs. */
 function useEvents(me: HarnessContext | undefined, isOn: boolean, show: Show): void {
   const personId = me?.principal.id;
   const runs = useRef<ReadonlySet<string>>(new Set());

@@ -22,7 +22,7 @@ export function ProjectPage() {
   const query = useQuery({
     queryKey: ['projects', 'one', id],
     queryFn: ({ signal }) => baton.projects.get(id, { signal }),
-    // The ETag is stored for exactly this object, so the cache must not replace the object by a copy.
+    // The ETag is stored for exactly this object, so the cache must not replace the object with a copy.
     structuralSharing: false,
   });
   const workspaceId = query.data?.workspaceId ?? '';

@@ -3,7 +3,10 @@ interface Place {
   readonly name: string;
   /** The letter that follows `g`. */
   readonly key: string;
-  /** The permission without which the page shows nothing. The navigation leaves it out then; `Ctrl K` lists it. */
+  /**
+   * The permission without which the page shows nothing. Without it, the navigation omits the page, but `Ctrl K` still
+   * lists it.
+   */
   readonly needs?: string;
 }
 

@@ -173,7 +173,7 @@ export class FakeSocket extends window.EventTarget {
 /** A notification of the desktop, which the test can click. */
 export class FakeNotification {
   static permission: NotificationPermission = 'default';
-  /** What the person answers to the browser's question. */
+  /** What the person answers to the browser's prompt. */
   static answer: NotificationPermission = 'granted';
   static asked = 0;
   readonly title: string;

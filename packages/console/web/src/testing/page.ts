@@ -30,7 +30,7 @@ const { setServerClock } = await import('../server-clock.ts');
 const { startTransition } = router;
 /** Only a failing test waits this long. */
 const patienceMs = 60_000;
-/** The clock of the waits, which stays real where a test replaces that of the page. */
+/** The clock for waiting, which stays real where a test replaces the page's clock. */
 const nowMs = performance.now.bind(performance);
 
 export const meId = '0190b2c4-0000-7000-8000-0000000000ad';

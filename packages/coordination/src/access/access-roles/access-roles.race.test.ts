@@ -45,7 +45,7 @@ test('a role that changes while it is granted: every binding has its new permiss
   await bind(granted, 'viewer');
   for (let round = 0; round < raceRounds; round += 1) {
     const key = await makeRole();
-    // Nothing else changes this access, so its version holds.
+    // Nothing else changes this access, so its version remains current.
     const { version } = (await setAccess(baton.admin, granted, { permissions: ['tasks.read'] })).body;
     const change = { permissions: ['goals.read', 'tasks.read'] };
     const [changed, ...bound] = await Promise.all([

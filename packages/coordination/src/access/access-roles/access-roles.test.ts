@@ -216,7 +216,7 @@ test('refusals of a change come in the documented order', async () => {
   refused(await change(key, { name: null }), 422, 'invalid_field', { field: 'name' });
   refused(await change(key, {}), 422, 'empty_update');
   refused(await change(key, { permissions: ['zebra'] }, 1, writer), 422, 'invalid_permissions');
-  // Nor may they remove permissions that they lack from those who have the role.
+  // Callers must not remove permissions that they lack from those who have the role, either.
   refused(await change(key, { permissions: ['tasks.read'] }, 1, writer), 403, 'permission_escalation', {
     missing: ['goals.read'],
   });

@@ -3,7 +3,7 @@ import type { EntryRow } from './entry.ts';
 
 /**
  * Reads an entry and records its use. Since cached entries cause no query, the use is recorded once per cache period.
- * The record doesn't wait for a command that changes the binding: the use is then not recorded.
+ * If a command is changing the binding, the use isn't recorded, so that nothing waits for the command.
  */
 export function findEntry(issuer: string, iamPrincipalId: string) {
   return sql<EntryRow>`

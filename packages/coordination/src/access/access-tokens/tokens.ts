@@ -192,7 +192,7 @@ function claimsOf(payload: Record<string, unknown>, settings: Settings): TokenCl
   };
 }
 
-/** Identity states a time as text; others state it in seconds, as OpenID Connect does. */
+/** Identity states the time as a string; other issuers state it in seconds, as OpenID Connect does. */
 function instantIn(time: unknown): number | undefined {
   const ms =
     typeof time === 'string' ? Date.parse(time) : typeof time === 'number' ? time * 1000 : Number.NaN;

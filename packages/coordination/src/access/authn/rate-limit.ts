@@ -10,7 +10,7 @@ export interface RateLimit {
   take(caller: Pick<Caller, 'principalId' | 'tenantId'>): void;
 }
 
-/** Without configured limits, which is the default, it does nothing. */
+/** Limits nothing unless limits are configured; by default, none are. */
 export function createRateLimit(settings: Settings): RateLimit {
   const ofPrincipal = createBuckets(
     settings.CP_RATE_LIMIT_PER_PRINCIPAL_RPS,

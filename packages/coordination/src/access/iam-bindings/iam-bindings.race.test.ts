@@ -59,7 +59,7 @@ test('a concurrent binding and disable never leave an active binding of a disabl
       baton.admin.post(`/principals/${id}:disable`),
     ]);
     assert.equal(disabled.status, 200);
-    // 503 is possible: after waiting 600 ms for a command, a disable closes the command's connection.
+    // 503 is possible: disabling a principal closes the connection of a command for which it has waited 600 ms.
     assert.ok([201, 422, 503].includes(bound.status), JSON.stringify(bound.body));
     const live = await baton.pool.row<{ live: number }>(sql`
       select count(*) as live from iam_bindings where principal_id = ${id} and status = 'active'`);

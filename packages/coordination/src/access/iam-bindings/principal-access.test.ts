@@ -185,7 +185,7 @@ test('a change requires the version of the access, which every change of its bin
   const { status, body } = await put(String(first));
   assert.equal(status, 200);
   assert.notEqual(body.version, first);
-  // A repeat keeps the version.
+  // Repeating the change keeps the version.
   assert.equal((await put(String(body.version))).body.version, body.version);
 });
 

@@ -19,7 +19,7 @@ import { IamBinding, iamBindingOf } from './iam-binding.ts';
 import { lockLiveBindings, updateAccessOfBindings } from './iam-bindings.sql.ts';
 import { listIamBindings, noteBindingUpdated } from './iam-bindings.ts';
 
-/** What a principal is allowed to do by its live bindings. */
+/** What a principal's live bindings allow it to do. */
 export const PrincipalAccess = z
   .strictObject({
     principalId: Uuid,

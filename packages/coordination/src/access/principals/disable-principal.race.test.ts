@@ -34,7 +34,7 @@ test("a disable that runs concurrently with its principal's commands leaves no o
       ...work,
     ]);
     assert.equal(disabled?.status, 200, JSON.stringify(disabled?.body));
-    // 503 is possible: on a slow machine, a disable closes connections after waiting 600 ms for them.
+    // 503 is possible: on a slow machine, disabling a principal closes connections for which it has waited 600 ms.
     for (const { status, body } of answers) assert.ok(status < 500 || status === 503, JSON.stringify(body));
     await finishAllEndings(baton);
     const left = await baton.pool.row<{ sessions: number; claims: number }>(sql`

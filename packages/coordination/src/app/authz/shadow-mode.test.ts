@@ -144,7 +144,7 @@ test('claims and heartbeats are unaffected, and are compared too', async () => {
       ({ action, resource }) => `${action} ${resource}` === `tasks.claim task:${task.id}`,
     );
   await until(() => asked().length === 1);
-  // While a question is in progress it isn't sent again, so the request is repeated.
+  // While a query to the decision point is in progress it isn't sent again, so the request is repeated.
   await until(async () => {
     await done(actor.post(`/claims/${claim.id}:heartbeat`, {}));
     return asked().length > 1;

@@ -6,7 +6,7 @@ import type { HorizonHolder } from './readiness.ts';
 
 /** The database is queried at most once in this time, whatever the number of callers. */
 const answerAgeMsMax = 1000;
-/** Transactions are reported from this age on, so that commands of ordinary duration aren't. */
+/** Only transactions of at least this age are reported, so that commands of ordinary duration are not. */
 const shownSecondsMin = 1;
 const warnedSecondsMin = 5;
 const warnedAgainMs = 60_000;

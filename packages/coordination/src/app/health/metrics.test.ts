@@ -69,7 +69,7 @@ test('http_requests_total counts every response by method and status, including 
   });
   const requests = (method: string, status: number) =>
     by(`http_requests_total{method="${method}",status="${status}"}`);
-  // A reading is counted with its response, so the second reading includes the first.
+  // Each read of the metrics is counted with its response, so the second read includes the first.
   assert.equal(requests('GET', 200), 2);
   assert.equal(requests('GET', 404), 2);
   assert.equal(requests('DELETE', 405), 1);

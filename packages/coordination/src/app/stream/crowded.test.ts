@@ -46,7 +46,7 @@ test('a tenant with many streams that read slowly through its history delays no 
     const began = performance.now();
     const one = openStream(served.url, { token: baton.otherAdmin.token });
     await Promise.race([one.received(1), one.ended.then((end) => assert.fail(JSON.stringify(end)))]);
-    // After all 150 earlier reads, it would take 150 * 150 ms / 4 = 5.6 s.
+    // If the read came after all 150 earlier ones, it would take 150 * 150 ms / 4 = 5.6 s.
     assertTookLess(began, 2500);
     await one.close();
   } finally {

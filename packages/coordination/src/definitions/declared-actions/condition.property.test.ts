@@ -100,7 +100,7 @@ function naiveAt(path: string, roots: Roots): Json {
   return places;
 }
 
-/** Serialized with sorted names, so that equal values have equal texts; -0 is 0, as in JSON. */
+/** Serialized with sorted names, so that equal values have equal strings; -0 is 0, as in JSON. */
 function canonical(value: any): string {
   if (value === null || typeof value !== 'object') return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(canonical).join()}]`;

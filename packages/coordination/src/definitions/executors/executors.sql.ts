@@ -49,7 +49,10 @@ export function findExecutors(place: WorkPlace, page: Page) {
   return pageQuery(query, newestFirst, page);
 }
 
-/** Returns those of the principals that are agents working in the workspace, and whether their specs list the type. */
+/**
+ * Of the given principals, returns those that are agents working in the workspace, and whether their specs list the
+ * type.
+ */
 export function findAgentsAtWork(place: WorkPlace, principalIds: readonly string[]) {
   return sql<{ principal_id: string; names_type: boolean }>`
     select principal_id, names_type

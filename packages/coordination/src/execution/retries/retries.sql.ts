@@ -7,7 +7,7 @@ export interface EndOfClaimRow {
   is_expired: boolean;
   /** Whether the failure has already been counted. */
   is_noted: boolean;
-  /** Whether the attempts at its task have already ended; a comment on the task then already records it. */
+  /** Whether the attempts at its task have already ended; a comment on the task then already records this. */
   is_reported: boolean;
 }
 

@@ -19,7 +19,7 @@ import { type Run, type RunRequest, runOf } from './run.ts';
 import { runStarted } from './runs.events.ts';
 import { findOwnRevision, findRunningRun, insertRun, type StartedRunRow } from './start-run.sql.ts';
 
-/** Small enough for calculations with timestamps and counters, and 68 years are long enough for a run. */
+/** A budget in seconds of up to 68 years, or a count, which can be added to a timestamp or counter without overflow. */
 const budgetMax = 2_147_483_647;
 
 /** How often the gate and the statement are tried. Between the two, only a delegation can end. */

@@ -48,7 +48,7 @@ export function emit<Payload extends z.ZodType>(
 }
 
 /**
- * Reports an event that a statement itself has written to the tests, which validate its payload.
+ * Reports to the tests an event that a statement itself has written; the tests validate its payload.
  * @throws Error for an event that is missing from the catalog: a programming error, see
  * docs/reference/journal.md#events
  */

@@ -101,7 +101,7 @@ export type Outcome =
   | { readonly kind: 'returned'; readonly isAlone?: boolean };
 
 const errorLengthMax = 500;
-/** How long to wait after an abort, because the sink may still report that it was never connected. */
+/** How long to wait after an abort for the sink's error, which may still report that the sink was never connected. */
 const lastWordMsMax = 100;
 
 /**

@@ -161,7 +161,7 @@ async function idsBackward(request: Request): Promise<string[]> {
 
 test('a page that ends early because of its filter skips no event if a prune intervenes', async () => {
   await archiveThrough(baton.pool, tenantId, idOf(59), 100);
-  // A prune intervenes between the read of the page and the query for the end of that read.
+  // A prune intervenes between the read of the page and the query that determines where that read ended.
   let statements = 0;
   const db: typeof baton.pool = {
     ...baton.pool,

@@ -69,7 +69,7 @@ async function consume(
     const wasOver = isOver();
     const limit = wasOver ? 200 : lag.limit;
     const { status, body } = await reader.get(`/events?limit=${limit}${cursor}`);
-    // The connection was killed a moment ago.
+    // The connection may have been killed a moment ago.
     if (status >= 500) continue;
     assert.equal(status, 200, `the consumer was refused: ${JSON.stringify(body)}`);
     const page = body as Page;

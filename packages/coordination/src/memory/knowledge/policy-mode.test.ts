@@ -9,7 +9,7 @@ import { snapshotOf } from '../../testing/memory/knowledge.ts';
 import { startMemoryService, type TestMemory } from '../../testing/memory/memory-service.ts';
 import { makeNarrowPerson, makeWorkspace } from '../../testing/organisation/workspaces.ts';
 
-/** Tests that only callers who may read a namespace can read its knowledge, by any endpoint. */
+/** Tests that only callers who may read a namespace can read its knowledge, through any endpoint. */
 
 let memory: TestMemory;
 let mode: PolicyMode;

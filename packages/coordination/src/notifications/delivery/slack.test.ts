@@ -66,7 +66,7 @@ const isDelivered = () =>
     return row?.n === 0;
   }, 'the outbox');
 
-test('a decision is posted to the own webhook, with a link, and texts can neither mention nor link', async () => {
+test('a decision is posted to the webhook of the person, with a link, and texts can contain neither mentions nor links', async () => {
   const one = await person();
   const task = await makeTask(baton, { title: 'Ship <!channel> & <https://evil.example|this>' });
   const link = `<${publicUrl}/approvals/`;

@@ -40,7 +40,7 @@ export async function setAdmissionRule(
   const { issuer, iam_tenant_id: iamTenantId } = await getBindingRow(context, credentialId);
   const access = await resolveAccess(context, 'human', { accessRole });
   refuseEscalation(caller.permissions, access.permissions);
-  // Those whom the provider admits see the whole tenant.
+  // People whom the provider admits see the whole tenant, so the caller must see it, too.
   if ((await viewerOf(context)) !== null) fail('visibility_escalation');
   if (access.permissions.includes('admin')) fail('admission_role_not_allowed', { accessRole });
   await db.run(takeRulesLock(tenantId));

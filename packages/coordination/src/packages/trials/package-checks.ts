@@ -49,7 +49,7 @@ export interface CheckedPackage {
 }
 
 /**
- * Validates processes, rules, task types and calendars as their own writers would, by reads alone. Agents and views are
+ * Validates processes, rules, task types and calendars as their own writers would, but only reads. Agents and views are
  * validated only by a plan.
  * @param untilMs as measured by `performance.now()`: any document that hasn't been validated by then gets a problem
  */

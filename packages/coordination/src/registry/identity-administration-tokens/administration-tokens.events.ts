@@ -9,7 +9,7 @@ export const identityAdministrationGranted = defineEvent(
   z.strictObject({ tokenId: Uuid, expiresAt: Timestamp }),
 );
 
-/** The person lost the right before the token expired. */
+/** The person lost the right to administer identities before the token expired. */
 export const identityAdministrationRevoked = defineEvent(
   'identity_administration.revoked',
   'principal',

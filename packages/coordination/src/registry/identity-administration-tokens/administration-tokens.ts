@@ -14,7 +14,7 @@ import { type IdentityAdministration, IdentityFailed, type SignInOfPerson } from
 
 export const signInSecondsMax = 300;
 const retryAfterSeconds = '5';
-/** Identity keeps ten of a person. A page requests one, and another one after a reload. */
+/** Identity keeps ten tokens per person. A page requests one, and another one after a reload. */
 const liveMax = 20;
 
 /**
@@ -95,7 +95,10 @@ export async function recordAdministrationToken(
   return issued;
 }
 
-/** None is deleted to make room: the worker could no longer revoke it when the person loses the right. */
+/**
+ * No token's record is deleted to make room: the worker could then no longer revoke that token if the person lost their
+ * administrator rights.
+ */
 async function refuseTooMany({ db, tenantId }: Context, bindingId: string): Promise<void> {
   await db.run(lockAdministrationsOf(bindingId));
   const { live, soonest } = (await db.row(countLiveAdministrations(tenantId, bindingId))) ?? {

@@ -63,8 +63,8 @@ export async function decideApproval(
   if (declared.length > 0) {
     const credential = credentialOfDecider(context.caller);
     const led = { approvalId: row.id, tenantId: context.tenantId, outcome: status, declared };
-    // The values of the requested subject: in an unchanged subject they are equal, as the digests are, and the
-    // rejection of a changed one triggers the outcome of the requested subject.
+    // The values of the requested subject. If the subject is unchanged, its values are the same, because its digest is;
+    // if it has changed, its rejection triggers the outcome of the requested subject.
     const values = row.subject?.values ?? present.subject?.values ?? {};
     await context.db.run(insertOutcome({ ...led, values, credential, decisionEventId }));
   }

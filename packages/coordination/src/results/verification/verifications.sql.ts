@@ -122,7 +122,7 @@ export function updateAttempt(tenantId: string, attemptId: string, progress: Att
     returning *`;
 }
 
-/** Postpones the next evaluation of an attempt; the same wait continues. */
+/** Postpones the next evaluation of an attempt, without restarting the timeout of its wait. */
 export function updateNextLook(
   tenantId: string,
   attemptId: string,

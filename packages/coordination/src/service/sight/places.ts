@@ -11,8 +11,8 @@ import {
 import type { Page } from '@baton/kernel/http/paging';
 
 /**
- * What decides a row's visibility: its own workspace; its task's; its task's if it has a task, otherwise its own; the
- * row itself, if it is a workspace; its own workspace and its role's; or its session.
+ * What decides a row's visibility, for each value: its own workspace; its task; its task or, without one, its own
+ * workspace; the row itself, if it is a workspace; its own workspace and its role; or its session.
  */
 export type FiledBy = 'workspace' | 'task' | 'taskOrWorkspace' | 'itself' | 'workspaceAndRole' | 'session';
 

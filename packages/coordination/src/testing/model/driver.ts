@@ -169,7 +169,7 @@ export interface Step {
 }
 
 export const step: fc.Arbitrary<Step> = fc.record({
-  // Claims and runs are frequent, because without them the other steps have no object.
+  // Claims and runs are frequent, because without them the other steps have nothing to act on.
   verb: fc.constantFrom(
     ...(Object.keys(acts) as Verb[]),
     ...(['claim', 'claim', 'start', 'start', 'launch'] as const),

@@ -6,8 +6,8 @@ import type { Tables } from '../../service/schema.ts';
 /** Maximum length of a stored text, after trimming. A longer text is refused with a code of its own. */
 export const commentCharactersMax = 10_000;
 /**
- * The schema's limit, the default maximum size of a request body; longer texts than are stored have their own error
- * code.
+ * The schema's limit, the default maximum size of a request body; texts that are too long to be stored have their own
+ * error code.
  */
 const sentCharactersMax = 1_048_576;
 

@@ -14,7 +14,7 @@ after(() => baton.close());
 
 const word = () => crypto.randomUUID().slice(0, 8);
 const claimability = async (id: string, by: Actor = baton.admin) => done(by.get(`/tasks/${id}/claimability`));
-/** Tests the remedies of each reason, and whether the caller may apply them. */
+/** Returns the remedies for a reason, each with whether the caller may apply it. */
 const actsOf = ({ remedies }: any) => remedies.map(({ act, allowed }: any) => [act, allowed]);
 const dependOn = async (id: string, toTask: string) =>
   done(baton.admin.post(`/tasks/${id}/relations`, { toTask, type: 'depends_on' }), 201);

@@ -69,7 +69,7 @@ export function insertRelation(relation: {
     returning *`;
 }
 
-/** Both directions in one list; each direction is read by its own index. */
+/** Both directions in one list; each direction is read using its own index. */
 export function findRelations(tenantId: string, taskId: string) {
   return sql<TaskRelationRow>`
     select * from task_relations where from_task_id = ${taskId} and tenant_id = ${tenantId}

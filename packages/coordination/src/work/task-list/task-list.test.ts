@@ -68,7 +68,7 @@ describe('GET /tasks', () => {
       if (n !== 1 && n !== 58) continue;
       made.unshift(`shelf ${n}`);
       await makeTask(baton, { title: `shelf ${n}`, typeId });
-      // The status belongs to either two or 59 types; the list must be the same.
+      // Whether two types or 59 have the status, the list must be the same.
       assert.deepEqual(await titlesOf('status=shelved'), made);
       assert.deepEqual(await titlesOf('typeKey=shelf'), made);
     }

@@ -14,7 +14,9 @@ import {
 export type { RequirementItemRow };
 
 const namesMax = 50;
-/** Longer than any of the forms below allows, because a name that doesn't have its form has a code of its own. */
+/**
+ * Longer than any of the forms below allows, because a name that doesn't match its form has an error code of its own.
+ */
 const nameCharactersMax = 1000;
 const roleForm = /^[a-z0-9][a-z0-9-]{1,62}$/;
 const capabilityForm = /^.{1,200}$/su;

@@ -32,8 +32,8 @@ export const taskRelationAdded = defineEvent(
 );
 
 /**
- * `changes` contains the new values by their wire names: a flag for custom fields, counts for acceptance and evidence,
- * and names for requirements.
+ * `changes` contains the new values under their wire names: a flag for custom fields, counts for acceptance and
+ * evidence, and names for requirements.
  */
 export const taskUpdated = defineEvent(
   'task.updated',

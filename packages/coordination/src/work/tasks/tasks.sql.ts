@@ -143,7 +143,8 @@ export function lockRelationsOf(taskIds: readonly string[]) {
 }
 
 /**
- * The first task with more relations than the given number. Reads at most one more than that per task, by two indexes.
+ * The first task with more relations than the given number. Reads at most one more than that per task, using two
+ * indexes.
  */
 export function findTaskBeyond(tenantId: string, taskIds: readonly string[], relationsMax: number) {
   return sql<{ id: string }>`

@@ -69,10 +69,7 @@ async function race<A, B>(round: number, one: () => Promise<A>, other: () => Pro
 const migrate = (id: string) => baton.admin.post(`/tasks/${id}:migrate-type`, {}, { 'if-match': 'task-1' });
 const migrateAll = () => baton.admin.post(`/task-types/${firstId}:migrate-tasks`);
 
-/**
- * Checks that 'the status of a task is one of its type, and under a claim it is the one that the type gives a claimed
- * task'
- */
+/** Checks that a task's status is one of its type and, under a claim, the one that the type gives to claimed tasks. */
 async function checkStatuses(): Promise<void> {
   const wrong = await baton.pool.rows(sql`
     select t.id, t.status, tt.version from tasks t join task_types tt on tt.id = t.type_id

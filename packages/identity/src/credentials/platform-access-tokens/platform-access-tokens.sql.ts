@@ -43,7 +43,10 @@ export function insertCredential(made: NewCredential) {
       last_used_at, revoked_at, revoke_reason, rotated_from_id`;
 }
 
-/** Returns a token whose revocation by a disable is still pending as revoked, like every read of a token. */
+/**
+ * If a token's principal was disabled, returns the token as revoked even while its revocation is pending, like every
+ * read of a token.
+ */
 export function findByIdempotencyKey(tenantId: string, key: string) {
   return sql<PlatformAccessTokenRow & Pick<TokenColumns, 'idempotency_fingerprint'>>`
     select t.id, t.tenant_id, t.principal_id, kind, name, public_prefix, audiences, scope_ceiling, created_at, expires_at,

@@ -22,7 +22,7 @@ export const principalDisabled = defineEvent(
   }),
 );
 
-/** Sessions from before the disable are not valid again, because the revoked tokens stay revoked. */
+/** Sessions from before the principal was disabled are not valid again, because the revoked tokens stay revoked. */
 export const principalEnabled = defineEvent(
   'principal.enabled',
   'principal',

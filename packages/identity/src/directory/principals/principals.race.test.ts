@@ -31,8 +31,8 @@ test('enable, disable and issue at the same time, in two processes: status, toke
         send(call, '/platform-access-tokens', token),
       ]).flat(),
     );
-    // A 503 is allowed, even in the long test: a disable closes connections that have blocked it for 600 ms. On a busy
-    // machine, 2 of 13 long runs had a 503.
+    // A 503 is allowed, even in the long test: disabling a principal closes connections that have blocked it for 600
+    // ms. On a busy machine, 2 of 13 long runs had a 503.
     for (const { status, body } of answers)
       assert.ok(
         status < 300 || status === 503 || body.detail === 'principal_not_active',

@@ -183,8 +183,8 @@ describe('POST …/principals/{principalId}:disable', () => {
         ...Array.from({ length: 4 }, issue),
       ]);
       const made = issued.filter(({ status }) => status === 201).length;
-      // A 503 is allowed: a disable closes connections that have blocked it for 600 ms, which happens on a slow
-      // machine.
+      // A 503 is allowed: disabling a principal closes connections that have blocked it for 600 ms, which happens on a
+      // slow machine.
       for (const { status, body } of issued)
         assert.ok(
           [201, ...byDepth([503], [])].includes(status) || body.detail === 'principal_not_active',

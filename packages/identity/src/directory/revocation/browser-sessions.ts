@@ -5,8 +5,8 @@ import { browserSessionRevoked } from './browser-sessions.events.ts';
 import { type SessionsToEnd, updateEndedSessions } from './browser-sessions.sql.ts';
 
 /**
- * Ends browser sessions of a principal: all of them, unless the order names fewer. Their access tokens are revoked,
- * too.
+ * Ends browser sessions of a principal: all of them, unless `order` selects fewer. Their access tokens are
+ * revoked, too.
  * @param actor in the audit record; by default the caller
  * @returns how many this call ended
  */

@@ -57,7 +57,10 @@ export async function revokeTokensOfPrincipal(
   return count;
 }
 
-/** Revokes the next tokens whose revocation a disable deferred. @returns the number of revoked tokens */
+/**
+ * Revokes the next tokens whose revocation was deferred when a principal was disabled. @returns the number of revoked
+ * tokens
+ */
 export async function continueRevocation(ending: Ending): Promise<number> {
   const { db, row } = ending;
   const { principal_id: principalId, token_generation: generation, reason } = row;

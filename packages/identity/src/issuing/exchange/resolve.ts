@@ -69,7 +69,7 @@ export function presentClient(
   };
 }
 
-/** Looks up the token of a browser session in the same way. */
+/** Like `presentToken`, for the secret of a browser session. */
 export function presentSession(
   { failureLimits, address }: Context,
   secret: string,
@@ -108,8 +108,8 @@ export async function resolveCredential<Row extends PresentedRow>(
 }
 
 /**
- * Refuses a credential that is no longer valid. The response is the same for every reason; only the audit log has the
- * reason.
+ * Refuses a credential that is no longer valid. The response is the same for every reason; only the audit log contains
+ * the reason.
  */
 export async function refuseCredential(
   context: Context,

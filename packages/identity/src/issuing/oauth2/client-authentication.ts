@@ -30,7 +30,7 @@ export function requireClient(context: Context, form: ClientForm): PresentedClie
  */
 export function findClient({ headers }: Context, form: ClientForm): PresentedClient | undefined {
   const { authorization } = headers;
-  // This also applies to two such headers: client credentials in the form don't replace a header that is rejected.
+  // Two headers arrive as an empty one, too: client credentials in the form don't replace a header that is rejected.
   if (authorization === '') refuseClient();
   if (typeof authorization !== 'string') {
     const { client_id: clientId = '', client_secret: clientSecret = '' } = form;

@@ -21,7 +21,7 @@ export const assertionGrant = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 export const deviceGrant = 'urn:ietf:params:oauth:grant-type:device_code';
 /** The grants that a person has to allow. */
 export const providerGrants: readonly string[] = ['authorization_code', 'refresh_token', deviceGrant];
-/** Lets a leaked refresh token be recognized. */
+/** Makes a leaked refresh token recognizable. */
 export const refreshTokenPrefix = 'iam_ref_';
 export const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token';
 

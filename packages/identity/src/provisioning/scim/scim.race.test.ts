@@ -15,7 +15,9 @@ import { type ScimClient, scimClient } from '../../testing/scim-client.ts';
 /** Few rounds, because each takes up to 320 ms. */
 const rounds = byDepth(5, 30);
 
-/** Also allowed: on a slow machine, a disable closes the connections of writes that have blocked it for 600 ms. */
+/**
+ * A 503 is also allowed: on a slow machine, a disable closes the connections of writes that have blocked it for 600 ms.
+ */
 const cutOff = 503;
 
 let processes: [TestIdentity, TestIdentity];
@@ -268,7 +270,7 @@ test('a person is disabled by an administrator while the directory writes them: 
       ),
     ]);
     assert.deepEqual(statusesOf(again), Array(4).fill(200));
-    // The administrator's request was refused if the directory had just deactivated the person, so it is repeated.
+    // The administrator's request is refused if the directory has just deactivated the person, so it is repeated.
     await act('enable');
     assert.equal((await clients[1].get(`/Users/${id}`)).body.active, true);
     assert.equal((await identity.get(path)).body.status, 'active');

@@ -47,7 +47,7 @@ export function deleteReservation({ sourceId, userName, holder }: Reservation) {
       and name_hash = encode(sha256(convert_to(lower(${userName}), 'UTF8')), 'hex')`;
 }
 
-/** Releases the name for other requests, and stores the account that it leaves, if any. */
+/** Releases the name. The account, if any, is stored for the next request with the name. */
 export function endReservation({ sourceId, userName, holder }: Reservation, upstreamId: string | null) {
   return sql`
     update upstream_accounts set upstream_id = ${upstreamId}, held_until = now(), held_by = null

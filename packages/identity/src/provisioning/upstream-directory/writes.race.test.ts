@@ -158,7 +158,8 @@ describe('a creation whose answer is lost', () => {
       keycloak.accounts.push(theirs);
       const post = (more = {}) => one.client.post('/Users', { ...user, ...more });
       assert.equal((await post()).status, 502);
-      // The same holds if the directory fails, because that is like a creation whose response was lost.
+      // The existing account isn't used either if the directory fails in between, which resembles a creation whose
+      // response was lost.
       keycloak.overrides = { scim: (res) => res.destroy(), admin: (res) => res.destroy() };
       assert.equal((await post()).status, 502);
       keycloak.overrides = {};
@@ -373,7 +374,7 @@ describe('a slow directory', () => {
       await held.reached();
       for (let request = 0; request < 3; request += 1) {
         assert.equal((await one.client.get(`/Users/${id}`)).status, 200);
-        // The user's row is not locked either while the directory is being called.
+        // The user's row is not locked while the directory is being called.
         const title = [{ op: 'replace', path: 'title', value: `Admiral ${request}` }];
         await made(one.client.patch(`/Users/${id}`, title));
         await made(slow.identity.get(`/tenants/${one.tenantId}/provisioning-sources`));

@@ -45,7 +45,7 @@ async function recordsOf(tenantId: string): Promise<number> {
 
 describe('retention', () => {
   test('removes the records of whole links that are old enough; the chain stays, with their number', async () => {
-    // The first tenant has the lowest possible id, the second any other.
+    // The first tenant has the lowest possible id, the second a random one.
     const [tenantId, younger] = ['00000000-0000-0000-0000-000000000000', randomUUID()];
     await addRecords(identity.pool, keys.key, tenantId, 5000, 40);
     await addRecords(identity.pool, keys.key, younger, 10, 29);
@@ -116,7 +116,7 @@ describe('retention', () => {
     assert.match(gone.out, /link 3, .*: 256 of its 256 records are removed/);
     assert.doesNotMatch(gone.out, /link [12],/);
 
-    // The mark is advanced without the key.
+    // Somebody without the key advances the mark.
     await tamper(identity.pool, sql`update audit_removals set position = 5 where tenant_id = ${tenantId}`);
     assert.match((await verify()).out, /link 1, .*: 256 of its 256 records are removed/);
   });

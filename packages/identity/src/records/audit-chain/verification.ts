@@ -184,7 +184,7 @@ class ChainWalk {
   #records = 0;
   #removed = 0;
   last: SealRow | undefined;
-  /** False if the previous link was changed: the link after it can't be compared with it. */
+  /** False if the previous link was changed; the next link then can't be compared with it. */
   #isLastGenuine = true;
 
   readonly #recordCheck: RecordCheck;

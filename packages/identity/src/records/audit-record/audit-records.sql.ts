@@ -61,9 +61,8 @@ export function findAudits({ match, from, to, above, below, order, rowsMax }: Au
   const hasEnd = (order === 'asc' ? to : from) !== undefined;
   const isByTenant = tenantId !== undefined && !hasEnd && !hasOwnIndex(match);
   // The comparison as pairs makes PostgreSQL use the tenant's index. For a tenant with most of the records, the planner
-  // considers a search by the primary key cheap, which is wrong if the records are all at the other end. A scan by
-  // pairs stops at the end of the tenant's records, not at the second pair, so it isn't used for a search with an upper
-  // end.
+  // considers a search by the primary key cheap, which is wrong if the tenant's records are all at the other end. A
+  // scan by pairs stops only at the end of the tenant's records, so a search with an upper end doesn't use it.
   query = isByTenant
     ? query
         .where(({ eb, refTuple, tuple }) =>

@@ -31,7 +31,8 @@ const orders: CheckOrder[] = [
     endpoint: 'POST /tenants/{tenantId}/administration-tokens',
     prepare,
     faults: [
-      // Without a service credential, because wrong ones are limited.
+      // Sent without a service credential rather than with a wrong one, because failures with wrong ones are
+      // rate-limited.
       fault('unauthorized', without('authorization')),
       fault('a list', withFields({ nobody: 'requested' }), 'unknown field'),
       malformed('tenantId'),

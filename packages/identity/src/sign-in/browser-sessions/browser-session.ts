@@ -35,7 +35,10 @@ export interface PresentedSessionRow
   is_use_due: boolean;
   /** How long ago the person signed in. */
   auth_age_seconds: number;
-  /** Whether a passkey or the provider proves its time. Otherwise it is the time at which the token was presented. */
+  /**
+   * Whether a passkey or the provider proves the time of the sign-in. Otherwise it is the time at which the token was
+   * presented.
+   */
   is_time_proven: boolean;
   now_seconds: number;
 }
@@ -88,7 +91,7 @@ export const OwnBrowserSessionList = z
   .meta({ id: 'OwnBrowserSessionList' });
 export type OwnBrowserSessionList = z.infer<typeof OwnBrowserSessionList>;
 
-/** A session that has just begun, with its secret. */
+/** A session that has just begun, together with its secret. */
 export const StartedSession = z
   .strictObject({
     token: z.string().describe('The secret: in this response only.'),

@@ -41,7 +41,7 @@ export function findPresentedSession(
     where s.public_prefix = ${publicPrefix}`;
 }
 
-/** No row for a session that has ended. Its end waits for the transaction. */
+/** Returns no row for a session that has ended. Until the transaction ends, the session can't be ended. */
 export function shareLiveSession(browserSessionId: string) {
   return sql<Pick<SessionColumns, 'id'>>`
     select id from browser_sessions where id = ${browserSessionId} and ended_at is null for share`;

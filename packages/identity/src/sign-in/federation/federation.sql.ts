@@ -36,8 +36,8 @@ export function findGrantBasis(wanted: {
 }
 
 /**
- * A stated time that is further in the future proves nothing: a token with such a time would seem fresh for as long as
- * it is used.
+ * A stated time that is further in the future than this proves nothing: a token with such a time would seem fresh for
+ * as long as it is used.
  */
 const clockLeewaySeconds = 60;
 

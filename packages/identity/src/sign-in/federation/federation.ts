@@ -124,7 +124,8 @@ export async function startFederatedSession(
       externalIdentityId,
       authenticationContextId: contextId,
       passkeyId: null,
-      // As in a token of federation, so that disabling the provider revokes its access tokens.
+      // The same client id as in a token from federation, so that disabling the provider revokes the session's access
+      // tokens.
       clientId: `idp:${provider.key}`,
       acr: identity.acr,
       authTime,

@@ -100,8 +100,8 @@ test('a group that is deleted during a sign-in: the sign-in succeeds without it'
       assert.equal(status, 200);
       seen.add(String(body.groups));
     }
-    // Deletes the group in the database: a sign-in after the deletion created it again, and the administrator can't
-    // delete such a group.
+    // Deletes the group in the database, because a sign-in has created it again after the administrator deleted it, and
+    // the administrator can't delete such a group.
     await identity.pool.run(sql`delete from group_members where tenant_id = ${realm.tenantId}`);
     await identity.pool.run(
       sql`delete from groups where tenant_id = ${realm.tenantId} and key = 'operators' and deleted_at is null`,

@@ -4,7 +4,7 @@ import { keysMax, parseKeySet } from './key-set.ts';
 /** An uploaded JWKS document (RFC 7517), for issuers that identity can't reach. */
 
 const text = (max: number) => z.string().min(1).max(max);
-/** A modulus of 16,384 bits in base64url, and a certificate with such a key. */
+/** The lengths of a modulus of 16,384 bits in base64url, and of a certificate with such a key. */
 const [numberLengthMax, certificateLengthMax] = [2800, 16_384];
 
 /** A strict object, so that a document with a private key (`d`) is refused, and never stored. */

@@ -3,7 +3,7 @@ export interface SharedIssuer {
   readonly isMeant: (issuer: string) => boolean;
   /** Claims with ids that the issuer never gives to anybody else. */
   readonly ids: readonly string[];
-  /** A subject that begins in this way names an owner. */
+  /** Matches the beginning of a subject that names an owner. */
   readonly ownedSubject: RegExp;
   readonly advice: string;
 }

@@ -160,9 +160,9 @@ export function updateAccepted(invitationId: string, by: NonNullable<InvitationC
 }
 
 /**
- * Deletes links that expired long ago. Kept are those by which a person can still be invited again, who is paused
- * because they never accepted, and an accepted link while the person has others: without it, the person would seem
- * never to have accepted.
+ * Deletes links that expired long ago, except for two kinds: a link by which a person can still be invited again,
+ * because they are paused and never accepted; and an accepted link while the person has other links that were not
+ * accepted, because without it the person would seem never to have accepted.
  */
 export function deleteOldInvitations(daysKept: number, rowsMax: number) {
   return sql<Pick<InvitationColumns, 'id'>>`

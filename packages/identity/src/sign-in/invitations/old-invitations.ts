@@ -6,7 +6,7 @@ import { deleteOldInvitations } from './invitations.sql.ts';
 const firstMs = 60_000;
 const intervalMs = 3_600_000;
 const batchRowsMax = 1000;
-/** They have e-mail addresses and messages. */
+/** Old links are deleted, because they contain e-mail addresses and messages. */
 const daysKept = 90;
 
 /** Deletes links that ended long ago once an hour. @returns a function that stops it, after the present batch */
@@ -21,7 +21,7 @@ export function startOldInvitationSweep(pool: Pool, log: Logger): () => Promise<
 }
 
 export async function sweepOldInvitations(pool: Pool, stopping?: AbortSignal): Promise<void> {
-  // To the end, because an accepted link is deleted after the person's others.
+  // Runs until nothing is left, because an accepted link is deleted only after the person's other links.
   for (let deleted = 1; deleted > 0 && stopping?.aborted !== true; )
     deleted = (await pool.rows(deleteOldInvitations(daysKept, batchRowsMax))).length;
 }

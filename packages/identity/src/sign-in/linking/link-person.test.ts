@@ -43,7 +43,7 @@ const identityOf = (subject: string) =>
 const audits = async ({ tenantId }: Realm) =>
   (await auditOf(identity, tenantId)).map(({ outcome, action, reason }) => `${outcome} ${action} ${reason}`);
 
-/** The refusal, and its one audit row; nothing else may be written. */
+/** Asserts the refusal and its one audit row; nothing else may be written. */
 async function refuses(realm: Realm, claims: object, route: Route, status: number, code: string) {
   const before = (await storeCounts(identity)) as Record<string, number>;
   const answer = await enter(realm, claims, route);

@@ -7,7 +7,7 @@ import { sealedLengthMax } from './seals.ts';
 
 const [shortMax, addressMax, scopeMax] = [200, 2000, 2000];
 
-/** The parameters of RFC 6749, 7636 and 8707 that the authorization endpoint reads. Others are ignored. */
+/** The parameters of RFC 6749, 7636 and 8707 that the authorization endpoint reads. Other parameters are ignored. */
 export const authorizeQuery = {
   response_type: z.string().max(shortMax).optional().describe('`code`.'),
   client_id: z.string().max(addressMax).optional(),

@@ -56,9 +56,9 @@ export async function beginAuthorization(context: Context, query: AuthorizeQuery
 }
 
 /**
- * An error for the client. Anybody can publish a client: with an error, the address of identity would lead anywhere
- * without a decision, and look trustworthy (RFC 9700, section 4.11.2). On the person's own machine it leads to their
- * program.
+ * Returns an error to the client, or shows it on a page. Anybody can publish a client, so a redirect without a decision
+ * by the person would turn identity's trusted address into a link to any site (RFC 9700, section 4.11.2). A redirect to
+ * the person's own machine only reaches their program.
  */
 function returnError({ client_id: clientId = '' }: AuthorizeQuery, location: string): Page {
   const { hostname, protocol, search, hash } = new URL(location);

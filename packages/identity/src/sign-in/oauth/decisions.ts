@@ -195,8 +195,8 @@ async function requireClientOfTenant(
 }
 
 /**
- * The rule for issuing a platform access token: a grant is as good as one. A provider that states no time may have
- * signed the person in long ago.
+ * The same rule as for issuing a platform access token, because a grant is worth as much. A provider that states no
+ * time may have signed the person in long ago.
  */
 function isRecent(
   { settings }: Context,
@@ -209,7 +209,7 @@ function scopesIn(params: Readonly<Record<string, string>>): string[] {
   return (params['scope'] ?? '').split(' ').filter((name) => name !== '');
 }
 
-/** Behind the scheme of an application any host can be written: only the scheme determines what is opened. */
+/** A URL with an application's scheme can contain any host: only the scheme determines what is opened. */
 function hostOf(address: string | undefined): string | null {
   const url = URL.parse(address ?? '');
   if (url === null) return null;

@@ -59,7 +59,8 @@ export function findAudienceScopes(tenantId: string, audience: string) {
 }
 
 /**
- * Whether a person may connect a client as an agent. The end of the permission waits for the grant, and then ends it.
+ * Whether a person may connect a client as an agent. Revoking the permission waits until the grant is stored, and then
+ * revokes the grant.
  */
 export function shareConnector(tenantId: string, personId: string, agentId: string) {
   return sql<{ agent_id: string }>`

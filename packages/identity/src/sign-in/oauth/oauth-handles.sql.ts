@@ -84,7 +84,7 @@ export interface DeviceCodeRow {
   expires_at: string;
 }
 
-/** A code that hasn't been decided yet. */
+/** A code that has been neither approved nor denied yet. */
 export function findPendingDeviceCode(userCodeHash: string) {
   return sql<DeviceCodeRow>`
     select payload, created_at, expires_at from oauth_handles
@@ -92,7 +92,7 @@ export function findPendingDeviceCode(userCodeHash: string) {
       and expires_at > now()`;
 }
 
-/** Returns no row if the code has already been decided. */
+/** Returns no row if the code has already been approved or denied. */
 export function updateDecidedDeviceCode(userCodeHash: string, credentialId: string | null, decided: object) {
   return sql<{ decided: boolean }>`
     update oauth_handles

@@ -35,8 +35,8 @@ export function createProviderGrant(
     }
     const call = { method: 'POST', path: routes.token, form: sent } as const;
     const answer = await callProvider(state, call);
-    // Clients forget their tokens after `invalid_client`: a document that can't be fetched now must not cost them
-    // these.
+    // After `invalid_client`, clients discard their tokens, so a document that can't be fetched now must cause a
+    // different error.
     if (answer.body['error'] === 'invalid_client' && state.isDocumentMissing === true)
       fail('unavailable', {}, { headers: { 'retry-after': '10' }, reason: 'the document of the client' });
     if (answer.status !== 200 || state.minted === undefined) return refuseAnswer(answer);

@@ -24,7 +24,7 @@ const nobodysKey =
   'pQECAyYgASFYIKe6DpYyx1bfqQClwnjX_8FKvz-xlWdlBH8j5s8qwNGYIlgg1MD4pnAXXNYfTJURTGiAe0ggbclsjsDZ2BpSafzKDpo';
 const nobody = { credential_id: '', public_key: nobodysKey, sign_count: 0, subject: '' };
 
-/** Names nobody, because the person is known only from the response. */
+/** `about` is empty, because the person is known only from the response. */
 const signInPurpose = { purpose: 'sign-in', about: '' } as const;
 
 /** The options with which a browser requests a passkey; nothing is stored for them. */

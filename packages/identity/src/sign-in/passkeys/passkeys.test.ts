@@ -44,7 +44,8 @@ describe('another passkey of a person', () => {
     const path = `/tenants/${tenantId}/principals/${principalId}/recovery-links`;
     const link = await made(identity.post(path, { replaceCredentials: true }));
     const [recovering, adding] = await identity.pool.transaction(async (db) => {
-      // The recovery has the person's lock; the stolen session's passkey is verified, and waits for it.
+      // The recovery holds the person's lock; the stolen session's passkey has been verified, and its registration
+      // waits for the lock.
       await db.run(sql`lock table passkeys in exclusive mode`);
       const first = acceptByPasskey(identity, link.token);
       await untilBlocked(identity, 1);

@@ -16,7 +16,7 @@ export const test = endpoint({
   unprinted: ['token'],
   returns: { 200: ProviderTest },
   errors: ['identity_provider_not_found', 'invalid_issuer'],
-  // It calls the provider, which no transaction may wait for.
+  // The test calls the provider, and no transaction may stay open during that call.
   transaction: 'none',
   example: { redirectUri: 'https://baton.example/console/callback' },
   handle: ({ params, body }, context) => testIdentityProvider(context, params.tenantId, params.key, body),

@@ -6,7 +6,7 @@ import { deleteOldRequests } from './sign-in-requests.sql.ts';
 const firstMs = 60_000;
 const intervalMs = 3_600_000;
 const batchRowsMax = 1000;
-/** They have names and e-mail addresses of people whom nobody admitted. */
+/** Old requests are deleted, because they contain names and e-mail addresses of people whom nobody admitted. */
 const daysKept = 30;
 
 /**

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/http/service';
 import { Uuid } from '@baton/values/wire';
 
-/** The event contains no name and e-mail, which are personal. A request that expires has no event. */
+/** The event contains no name or e-mail, which are personal. A request that expires has no event. */
 const Requested = z.strictObject({ signInRequestId: Uuid, identityProvider: z.string() });
 
 export const signInRequestCreated = defineEvent('sign_in_request.created', 'sign_in_request', Requested);

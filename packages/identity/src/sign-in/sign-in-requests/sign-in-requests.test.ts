@@ -143,7 +143,7 @@ describe('an unknown person who signs in through a provider', () => {
     const [again] = await listOf(at);
     assert.equal(again?.['status'], 'pending');
     assert.notEqual(again?.['id'], id);
-    // Another principal is reserved, so anything prepared for the first request grants nothing.
+    // The new request reserves a different principal, so anything prepared for the first request grants nothing.
     assert.notEqual(again?.['principalId'], refused.principalId);
     assert.equal((await decide(at, id, 'admit')).body.detail, 'sign_in_request_not_found');
   });

@@ -21,7 +21,7 @@ export interface AcceptingRule
   /** Null when it isn't an active audience of the tenant. */
   allowed_scopes: string[] | null;
   signing_algorithm: SigningAlgorithm | null;
-  /** The last use is so long ago that it is updated. */
+  /** Whether the stored time of the last use is so old that it must be updated. */
   is_use_due: boolean;
   now_seconds: number;
 }

@@ -20,7 +20,7 @@ import { useAssertion } from './used-assertions.ts';
 
 type Claims = Readonly<Record<string, unknown>>;
 
-/** The share of the connections for presented assertions, so that other requests always find a free one. */
+/** The share of the connections that presented assertions may use, so that other requests always find a free one. */
 const connectionsShare = 0.25;
 
 /**

@@ -7,7 +7,7 @@ import { fail } from '../errors.ts';
 import { deleteExpiredAssertions, insertUsedAssertion } from './assertion.sql.ts';
 
 const jtiLengthMax = 500;
-/** How far the clock of this process, by which an assertion expires, may be behind the database's. */
+/** How far the clock of this process, which determines when an assertion expires, may be behind the database's. */
 const clockMarginSeconds = 300;
 const retryAfterSeconds = 60;
 const intervalMs = 60_000;

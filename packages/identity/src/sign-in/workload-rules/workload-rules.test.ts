@@ -28,7 +28,7 @@ const remove = (at: WorkloadRealm, key?: string) =>
   identity.request('DELETE', `/api/v1${ruleOf(at, key)}`, {
     headers: { 'x-iam-bootstrap-token': 'admin-secret-of-the-tests' },
   });
-/** The fields of a rule that no request has. */
+/** The fields of a rule that no request may set. */
 const readOnly = ['id', 'identityProvider', 'createdAt', 'lastUsedAt', 'status'];
 const choicesOf = (rule: object) =>
   Object.fromEntries(Object.entries(rule).filter(([name]) => !readOnly.includes(name)));

@@ -14,7 +14,7 @@ const answers: Record<string, () => Promise<number> | number> = {
   '/api/ordinary': () => (isSlow ? inLine(() => 200) : 200),
   '/api/fair': () => 200,
   '/api/spin'() {
-    // Measure CPU time: on a busy machine, 400 ms of wall-clock time once contained less than the 250 ms of CPU time
+    // Measures CPU time: on a busy machine, 400 ms of wall-clock time once contained less than the 250 ms of CPU time
     // that the test allows.
     for (let [tookMs, before] = [0, process.threadCpuUsage()]; tookMs < spinMs; ) {
       const { user, system } = process.threadCpuUsage(before);

@@ -12,7 +12,7 @@ import {
 
 /** Ends the sessions of revoked credentials. See docs/reference/sessions.md#revoked-credentials. */
 export interface RevokedSessions {
-  /** The maximum number of sessions of one call. */
+  /** The maximum number of sessions that one call ends. */
   readonly batchMax: number;
   /**
    * Ends one batch, each session in its own transaction. A session in use is left to a later call.

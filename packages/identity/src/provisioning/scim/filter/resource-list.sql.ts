@@ -27,8 +27,8 @@ interface Source {
 }
 
 /**
- * The resources of a source that meet a filter. Its statements have no names, because there is no limit to their SQL
- * texts.
+ * The resources of a source that meet a filter. Its statements aren't named, because the number of different SQL texts
+ * is unlimited.
  */
 export class ResourceList {
   readonly #kind: ResourceKind;

@@ -14,7 +14,7 @@ export class SqlValues {
 /** The statement that a filter becomes part of. It reads rows `r` of scim_users or scim_groups. */
 export interface Scope {
   readonly kind: ResourceKind;
-  /** Every kind that the request searches. An attribute that only another kind has counts as absent in this one. */
+  /** All kinds that the request searches. An attribute that this kind lacks, but another one has, counts as absent. */
   readonly searched: readonly ResourceKind[];
   readonly values: SqlValues;
   /** The base address of the resources. */

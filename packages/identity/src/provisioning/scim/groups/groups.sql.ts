@@ -21,8 +21,8 @@ export function insertTenantGroup(group: { id: string; tenantId: string; key: st
 }
 
 /**
- * The first of these keys, in order, that no group of the tenant has. Returns several, because other requests may take
- * some of them in the meantime.
+ * The first few of these keys, in order, that no group of the tenant has: several, because other requests may take some
+ * of them in the meantime.
  */
 export function findFreeKeys(tenantId: string, keys: readonly string[]) {
   return sql<{ keys: string[] }>`

@@ -94,7 +94,7 @@ function withoutPart({ elements, isTarget }: List, sub: Attribute): JsonObject[]
   });
 }
 
-/** Sets one part of every target; if there is no target, of a new element. An addition removes nothing. */
+/** Sets one part of every target, or of a new element if there is no target. An addition removes nothing. */
 function withPart(list: List, verb: Verb, sub: Attribute, value: Json): JsonObject[] {
   const { attribute, elements, filter, isTarget } = list;
   const parsed = parseAttribute(sub, value);

@@ -105,7 +105,7 @@ test('40,000 generated PATCH bodies change a document as a naive model does', ()
       const result = patched(start, operations);
       assert.deepEqual(result, model, JSON.stringify(operations));
       assert.deepEqual(start, untouched);
-      // The operations have the same result if they are applied one by one.
+      // Applying the operations one by one, each in its own PATCH, has the same result.
       assert.deepEqual(
         operations.reduce((document, operation) => patched(document, [operation]), start),
         result,

@@ -16,8 +16,8 @@ export interface Located {
 }
 
 /**
- * Finds the target of a path, in any case; undefined if the kind does not have it. Entra ID also sends attributes of an
- * extension without the extension's URN (`manager`), so a name that the core schema lacks is looked up in the
+ * Finds the target of a path, ignoring case; undefined if the kind does not have it. Entra ID also sends attributes of
+ * an extension without the extension's URN (`manager`), so a name that the core schema lacks is looked up in the
  * extensions.
  */
 export function locate(kind: ResourceKind, path: AttributePath): Located | undefined {

@@ -54,7 +54,10 @@ export function selectAttributes(kind: ResourceKind, resource: JsonObject, selec
   return selected;
 }
 
-/** Whether a response includes a core attribute or a part of it; if not, it need not be read from the database. */
+/**
+ * Whether a response includes a core attribute or a part of it. An attribute that isn't included need not be read from
+ * the database.
+ */
 export function isSelected(kind: ResourceKind, name: string, { only, without }: Selection): boolean {
   const { urn } = kind.core;
   const topNames = only?.map((path) => withoutUrn(path, urn).split('.')[0] as string);
@@ -76,7 +79,7 @@ function selectOfExtension(part: JsonObject, urn: string, { only, without }: Sel
   return selected;
 }
 
-/** The selected part of one attribute; undefined if none is selected. */
+/** The selected part of one attribute; undefined if no part is selected. */
 function selectOf(name: string, value: Json, urn: string, { only, without }: Selection): Json | undefined {
   const excluded = without.map((path) => withoutUrn(path, urn));
   if (excluded.some((path) => sameName(path, name))) return undefined;

@@ -44,7 +44,7 @@ for (const [name, end] of [
   [
     'a POST of a user who is inactive',
     async ({ content }: User) => {
-      // As after a restore of the directory: the identity is known, but the user isn't.
+      // Simulates the state after a restore of the directory: the identity is known, but the user isn't.
       await identity.pool.run(sql`delete from scim_users where external_id = ${content.externalId}`);
       return client.post('/Users', { ...content, active: false });
     },

@@ -125,7 +125,10 @@ async function announceChange(
   return { version: row.version, restores: found?.upstream_restores, account, mustAnnounce, wasAnnounced };
 }
 
-/** Whether the locked row no longer matches the row for which the directory was or wasn't called. */
+/**
+ * Whether the directory must be called for the locked row although it wasn't, or was called for a row that has changed
+ * since.
+ */
 async function isOvertaken(
   inside: Context,
   seen: Awaited<ReturnType<typeof announceChange>>,

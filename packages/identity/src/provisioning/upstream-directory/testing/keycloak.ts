@@ -40,7 +40,7 @@ export interface Keycloak {
   expiresIn: number;
   /** Externally issued tokens that are also accepted. */
   readonly otherTokens: Set<string>;
-  /** The responses of the interfaces from now on; undefined for the usual one. */
+  /** The responses of the interfaces from now on; an interface without one sends its usual response. */
   overrides: Partial<Record<Interface, Override>>;
   /** Refuses all access tokens that were issued so far. */
   revokeTokens(): void;
@@ -174,7 +174,7 @@ export interface Barrier {
   open(): void;
 }
 
-/** Blocks requests. It must open within five seconds, the timeout of an outgoing request. */
+/** Blocks requests until it is opened. It must open within five seconds, the timeout of an outgoing request. */
 export function barrier(requests = 1): Barrier {
   const opened = Promise.withResolvers<void>();
   let waiting = 0;

@@ -18,7 +18,7 @@ export async function startFederation(
 /** The routes that respond with the sign-in; a test runs on both unless it specifies one. */
 export const routes = ['authenticate', 'exchange'] as const;
 
-/** The third one begins a browser session. It has the same rules and another response. */
+/** The third route begins a browser session. It has the same rules, but a different response. */
 export const everyRoute = [...routes, 'start-session'] as const;
 export type Route = (typeof everyRoute)[number];
 

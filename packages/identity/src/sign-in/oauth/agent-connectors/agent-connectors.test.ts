@@ -111,7 +111,7 @@ test('a grant beside the end of the permission ends with it', async () => {
     decide(identity, person, { request: begun.request, principalId: agentId }),
   );
   const [resumed, ended] = await identity.pool.transaction(async (db) => {
-    // The grant stops before it is stored; the permission ends meanwhile.
+    // The grant is blocked before it is stored, and the permission is revoked meanwhile.
     await db.run(sql`lock table oauth_grants in exclusive mode`);
     const resuming = open(identity, redirectTo, begun.cookie);
     await untilBlocked(identity, 1);

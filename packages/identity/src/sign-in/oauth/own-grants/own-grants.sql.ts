@@ -1,7 +1,7 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { OwnGrantRow } from './own-grant.ts';
 
-/** The live grants of a person in a tenant, also those by which they have connected a client as an agent. */
+/** The live grants of a person in a tenant, including those by which they have connected a client as an agent. */
 export function findOwnGrants(tenantId: string, personId: string, rowsMax: number) {
   return sql<OwnGrantRow>`
     select c.id, c.name, c.scope_ceiling, c.created_at, c.last_used_at, c.expires_at, g.client_id,

@@ -22,7 +22,7 @@ export const routes = {
   device_authorization: '/oauth2/device-authorization',
 } as const;
 
-/** In characters; names of principals have the same. */
+/** In characters; names of principals have the same maximum length. */
 const nameLengthMax = 200;
 const documentCacheSeconds = { min: 300, max: 86_400 };
 
@@ -179,7 +179,8 @@ function noteClient({ oidc: { client } }: KoaContextWithOIDC): void {
 }
 
 /**
- * Strangers choose it: nothing in it may hide or reorder the text of the page, nor push the rest of it out of sight.
+ * Strangers choose the name, so nothing in it may hide or reorder the text of the page, or push the rest of it out of
+ * sight.
  */
 function shownName(name: string): string {
   const visible = name

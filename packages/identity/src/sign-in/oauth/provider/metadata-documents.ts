@@ -11,14 +11,14 @@ export const documentBounds = {
   windowMs: 60_000,
   addressesMax: 10_000,
   runningMax: 20,
-  // A document that arrives slowly must not occupy the places of everybody.
+  // Lower than the total, so that documents that arrive slowly can't occupy everybody's slots.
   runningOfAddressMax: 4,
 };
 const timeoutMs = 4000;
-/** A public address answered, and with nothing that could be a document. */
+/** The failures of a public address that responded, but without a usable document. */
 const badDocuments: readonly OutboundFailure[] = ['bad_status', 'bad_encoding', 'too_large', 'not_json'];
 
-/** The client has no document any more, in contrast to one that can't be fetched now. */
+/** The client no longer has a document, in contrast to one that can't be fetched now. */
 export class BadDocument extends Error {
   override readonly name = 'BadDocument';
 }
@@ -26,14 +26,14 @@ export class BadDocument extends Error {
 export interface DocumentFetch {
   /** Whether another document may be fetched for this address now. */
   isAllowed(address: string): boolean;
-  /** Has the signature of `fetch`, for the library, and for the address of a caller. */
+  /** Has the signature of `fetch`, as the library requires, except for the additional address of the caller. */
   fetch(url: string | URL | Request, address: string): Promise<Response>;
 }
 
 /** Fetches under the outbound rules: https, public addresses only, no redirects, one deadline, a bounded size. */
 export function createDocumentFetch(outbound: OutboundClient): DocumentFetch {
   const windows = new Map<string, { count: number; endsMs: number }>();
-  /** One for each running fetch. */
+  /** The keys of the callers' addresses, one for each running fetch. */
   const running: string[] = [];
   const isFull = (key: string) =>
     running.length >= documentBounds.runningMax ||

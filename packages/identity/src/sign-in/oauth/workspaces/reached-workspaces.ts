@@ -8,7 +8,9 @@ import type { PresentedSessionRow } from '../../browser-sessions/browser-session
 import type { Context } from '../../context.ts';
 import { findAudienceAlgorithm } from './reached-workspaces.sql.ts';
 
-/** Identity has no workspaces, so it requests them from coordination, as the one as whom the client would act. */
+/**
+ * Identity has no workspaces, so it requests them from coordination, as the principal for which the client would act.
+ */
 
 const namesMax = 20;
 const waitMsMax = 2000;
@@ -29,7 +31,7 @@ export interface ReachedWorkspaces {
   readonly hasMore: boolean;
 }
 
-/** As whom the client would act, and with which rights. */
+/** The principal for which the client would act, and the rights that the client would have. */
 export interface Actor {
   readonly principalId: string;
   readonly kind: 'human' | 'agent';
@@ -65,7 +67,7 @@ export async function readReachedWorkspaces(
       return { names: items.map(({ name }) => name).slice(0, namesMax), hasMore: nextCursor != null };
     });
   } catch (error) {
-    // The person can decide without the names.
+    // The error is only logged, because the person can decide without the names.
     context.log.warn({ err: error }, 'the workspaces of an OAuth request could not be read');
     return undefined;
   }
