@@ -155,7 +155,7 @@ describe('what a decision is about', () => {
     const refused = await run('approve', id, '--yes');
     assert.equal(refused.code, 1);
     assert.match(refused.text, /too large to be shown, so it can't be approved\. .*: description\./);
-    assert.match(refused.text, /Nothing was approved\. You can reject it/);
+    assert.match(refused.text, /Nothing was approved, because the subject is too large to be shown/);
     assert.equal((await run('reject', id)).code, 0);
     assert.equal((await approvalOf(id)).status, 'rejected');
   });

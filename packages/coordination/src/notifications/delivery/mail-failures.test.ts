@@ -1,4 +1,4 @@
-// Needs a process of its own: it starts and kills workers.
+// Needs its own process: it starts and kills workers.
 import assert from 'node:assert/strict';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';

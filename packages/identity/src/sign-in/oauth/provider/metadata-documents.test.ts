@@ -25,7 +25,7 @@ import {
 import { newDevice } from '../testing/device.ts';
 import { documentBounds } from './metadata-documents.ts';
 
-// Needs a process of its own: it trusts another certificate authority.
+// Needs its own process: it trusts another certificate authority.
 
 const skip = spawnSync('openssl', ['version']).error === undefined ? false : 'openssl is not installed';
 
