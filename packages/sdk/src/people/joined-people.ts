@@ -174,7 +174,7 @@ function identityIdsOf({ identities, formerIamPrincipalIds }: Person): string[] 
     : identities.filter(({ status }) => status === 'active').map(({ iamPrincipalId }) => iamPrincipalId);
 }
 
-/** Open invitations by their person; none are read if nobody is paused. */
+/** Reads the open invitations, by the id of the invited person; sends no request if nobody is paused. */
 async function readInvitations(
   { identity, tenantId }: IdentityAdministration,
   principals: readonly Principal[],
