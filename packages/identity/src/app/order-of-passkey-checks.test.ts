@@ -337,7 +337,7 @@ const orders: CheckOrder[] = [
       fault(
         'invalid_invitation',
         ({ ids }) =>
-          store`update invitations set expires_at = now() where principal_id = ${ids['principalId']}`,
+          store`update invitations set expires_at = now() - interval '1 ms' where principal_id = ${ids['principalId']}`,
         'expired',
       ),
       fault('invalid_invitation', pausedPrincipal, 'principal'),

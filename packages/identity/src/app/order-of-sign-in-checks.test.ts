@@ -52,7 +52,8 @@ const linkFaults = [
   fault('invalid_invitation', ({ body }: Attempt) => (body.token += 'x'), 'wrong secret'),
   fault(
     'invalid_invitation',
-    ({ ids }: Attempt) => store`update invitations set expires_at = now() where id = ${ids['invitationId']}`,
+    ({ ids }: Attempt) =>
+      store`update invitations set expires_at = now() - interval '1 ms' where id = ${ids['invitationId']}`,
     'expired',
   ),
   fault('invalid_invitation', closedTenant, 'tenant'),
@@ -164,7 +165,7 @@ const orders: CheckOrder[] = [
       fault(
         'sign_in_request_expired',
         ({ ids }) =>
-          store`update sign_in_requests set expires_at = now() where id = ${ids['signInRequestId']}`,
+          store`update sign_in_requests set expires_at = now() - interval '1 ms' where id = ${ids['signInRequestId']}`,
       ),
       fault(
         'sign_in_request_outdated',

@@ -116,7 +116,7 @@ test('a failed delivery is retried after a delay, and delays no other', async ()
   });
   assert.deepEqual([waiting?.attempts, waiting?.dead], [1, false]);
   assert.deepEqual(seen, [broken, fine]);
-  await baton.pool.run(sql`update outbox_deliveries set available_at = now()`);
+  await baton.pool.run(sql`update outbox_deliveries set available_at = now() - interval '1 ms'`);
   await until(async () => (await left()).length === 0);
   assert.deepEqual(seen, [broken, fine, broken]);
 });

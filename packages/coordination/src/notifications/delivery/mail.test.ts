@@ -180,7 +180,7 @@ test('a person who lost their access, or never had that to tasks, is not sent th
     await done(baton.admin.post(`/iam-bindings/${items[0].id}:revoke`));
   }
   await baton.pool.run(sql`
-    update notification_digests set due_at = now() where principal_id = ${waiting.principalId}`);
+    update notification_digests set due_at = now() - interval '1 ms' where principal_id = ${waiting.principalId}`);
   worker = await startSender({ ...baton.env, ...smtpSettings(smtp) });
   await mailTo(one);
   await untilNotified(async () => (await itemsOf(waiting)) === 0, 'the end of the digest');

@@ -47,7 +47,9 @@ async function collect(one: Addressee, ...titles: string[]) {
   return tasks;
 }
 const makeDue = ({ principalId }: Addressee) =>
-  baton.pool.run(sql`update notification_digests set due_at = now() where principal_id = ${principalId}`);
+  baton.pool.run(
+    sql`update notification_digests set due_at = now() - interval '1 ms' where principal_id = ${principalId}`,
+  );
 const hasSchedule = async ({ principalId }: Addressee) =>
   (await baton.pool.row(sql`select 1 as n from notification_digests where principal_id = ${principalId}`)) !==
   undefined;

@@ -214,7 +214,7 @@ test('an approved check of a verification is requested again while the attempt i
   assert.equal(again.supersedesApprovalId, id);
   await tester.decide(again.id);
   await baton.pool.run(
-    sql`update verifications set waiting_since = now() - interval '100 days', next_check_at = now() where task_id = ${task.id}`,
+    sql`update verifications set waiting_since = now() - interval '100 days', next_check_at = now() - interval '1 ms' where task_id = ${task.id}`,
   );
   await judge.run();
   const [attempt] = (await done(baton.admin.get(`/tasks/${task.id}/verifications`))).items;

@@ -148,7 +148,9 @@ test('a changed and then rejected task is not completed by the earlier approval'
   await done(approve(id));
   await done(patch(task.id, { title: 'Something else' }));
   const look = async () => {
-    await baton.pool.run(sql`update approval_outcomes set next_attempt_at = now() where approval_id = ${id}`);
+    await baton.pool.run(
+      sql`update approval_outcomes set next_attempt_at = now() - interval '1 ms' where approval_id = ${id}`,
+    );
     await tester.work();
     return tester.outcome(id);
   };

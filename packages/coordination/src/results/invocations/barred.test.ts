@@ -109,7 +109,9 @@ test('principals that only claimed the task or requested its completion are not 
     const { invocation } = await done(claimCall(worker.actor, skill));
     await endCallLease(baton, invocation.id);
     await calls.lapse();
-    await baton.pool.run(sql`update skill_invocations set available_at = now() where id = ${invocation.id}`);
+    await baton.pool.run(
+      sql`update skill_invocations set available_at = now() - interval '1 ms' where id = ${invocation.id}`,
+    );
   }
   await calls.close();
 });

@@ -15,7 +15,9 @@ export async function letComeDue(baton: TestCoordination, taskId: string): Promi
         retry_at = case when retry_at > now() then now() else retry_at end,
         available_at = case when available_at > now() then now() else available_at end
       where id = ${taskId}`);
-    await tx.run(sql`update work_queue set due_at = now() where task_id = ${taskId} and due_at is not null`);
+    await tx.run(
+      sql`update work_queue set due_at = now() - interval '1 ms' where task_id = ${taskId} and due_at is not null`,
+    );
   });
 }
 

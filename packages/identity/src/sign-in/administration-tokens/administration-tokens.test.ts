@@ -234,7 +234,9 @@ describe('an administration token ends', () => {
   test('by its expiry', async () => {
     const { id, token } = await issueToken(identity, person);
     assert.ok(await isAdmitted(token));
-    await identity.pool.run(sql`update administration_tokens set expires_at = now() where id = ${id}`);
+    await identity.pool.run(
+      sql`update administration_tokens set expires_at = now() - interval '1 ms' where id = ${id}`,
+    );
     assert.ok(!(await isAdmitted(token)));
   });
 
@@ -263,7 +265,7 @@ describe('an administration token ends', () => {
     );
     assert.deepEqual([await isAdmitted(token, impatient), await isAdmitted(token)], [false, true]);
     await identity.pool.run(
-      sql`update browser_sessions set expires_at = now() where id = ${person.session.id}`,
+      sql`update browser_sessions set expires_at = now() - interval '1 ms' where id = ${person.session.id}`,
     );
     assert.ok(!(await isAdmitted(token)));
   });

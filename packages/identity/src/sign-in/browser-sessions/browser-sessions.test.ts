@@ -123,7 +123,9 @@ describe('browser-sessions:exchange', () => {
       session_ended: ({ session }) =>
         identity.pool.run(sql`update browser_sessions set ended_at = now() where id = ${session.id}`),
       session_expired: ({ session }) =>
-        identity.pool.run(sql`update browser_sessions set expires_at = now() where id = ${session.id}`),
+        identity.pool.run(
+          sql`update browser_sessions set expires_at = now() - interval '1 ms' where id = ${session.id}`,
+        ),
       membership_not_active: ({ principalId }) =>
         identity.pool.run(
           sql`update memberships set status = 'disabled' where principal_id = ${principalId}`,

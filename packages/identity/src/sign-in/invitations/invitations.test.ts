@@ -221,7 +221,9 @@ describe('an invitation', () => {
     const [first, second] = (await made(few.get(`${path}?status=open`))).items;
     assert.equal((await few.post(`${path}/${first.id}:revoke`)).status, 204);
     assert.equal((await create()).status, 201);
-    await identity.pool.run(sql`update invitations set expires_at = now() where id = ${second.id}`);
+    await identity.pool.run(
+      sql`update invitations set expires_at = now() - interval '1 ms' where id = ${second.id}`,
+    );
     assert.equal((await create()).status, 201);
     const person = await makeHuman(identity, tenantId);
     const recovery = await few.post(`/tenants/${tenantId}/principals/${person}/recovery-links`, {});
@@ -244,7 +246,9 @@ describe('an invitation', () => {
     const rest = await made(identity.get(`${path}?limit=2&after=${page.next_after}`));
     assert.deepEqual([rest.items[0].id, rest.next_after], [ids[2], null]);
     await identity.post(`${path}/${ids[0]}:revoke`);
-    await identity.pool.run(sql`update invitations set expires_at = now() where id = ${ids[1]}`);
+    await identity.pool.run(
+      sql`update invitations set expires_at = now() - interval '1 ms' where id = ${ids[1]}`,
+    );
     await acceptByPasskey(identity, links[2]?.token as string);
     for (const [at, status] of ['revoked', 'expired', 'accepted'].entries()) {
       const { items } = await made(identity.get(`${path}?status=${status}`));
@@ -292,7 +296,7 @@ describe('a link that cannot be used has one response, and the audit record has 
 
   for (const [reason, change] of Object.entries({
     invitation_revoked: sql`update invitations set revoked_at = now() where accepted_at is null`,
-    invitation_expired: sql`update invitations set expires_at = now()`,
+    invitation_expired: sql`update invitations set expires_at = now() - interval '1 ms'`,
     tenant_not_active: sql`update tenants set status = 'disabled'`,
     membership_not_active: sql`update memberships set status = 'disabled'`,
     principal_not_active: sql`update principals set status = 'disabled'`,

@@ -138,7 +138,9 @@ describe('an unknown person who signs in through a provider', () => {
       (await listOf(at)).map(({ status, id: found }) => [status, found]),
       [['refused', id]],
     );
-    await identity.pool.run(sql`update sign_in_requests set expires_at = now() where id = ${id}`);
+    await identity.pool.run(
+      sql`update sign_in_requests set expires_at = now() - interval '1 ms' where id = ${id}`,
+    );
     await signIn(at, { sub });
     const [again] = await listOf(at);
     assert.equal(again?.['status'], 'pending');
@@ -201,7 +203,9 @@ describe('a sign-in request', () => {
   test('expires: it can be refused, not admitted', async () => {
     const at = await asking();
     const { id } = await ask(at);
-    await identity.pool.run(sql`update sign_in_requests set expires_at = now() where id = ${id}`);
+    await identity.pool.run(
+      sql`update sign_in_requests set expires_at = now() - interval '1 ms' where id = ${id}`,
+    );
     assert.equal((await made(identity.get(`${pathOf(at)}/${id}`))).status, 'expired');
     assert.equal((await listOf(at, '?status=pending')).length, 0);
     assert.equal((await listOf(at, '?status=expired')).length, 1);
