@@ -289,6 +289,8 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     const { keyboard } = page;
     await page.goto(world.url);
     await page.getByRole('heading', { name: 'Sign in to Baton' }).waitFor();
+    await tabTo(page, 'summary');
+    await keyboard.press('Enter');
     await tabTo(page, '[name="token"]');
     await keyboard.insertText(world.adminToken);
     await keyboard.press('Enter');

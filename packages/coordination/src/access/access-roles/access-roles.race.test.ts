@@ -14,6 +14,9 @@ before(async () => {
 });
 after(() => baton.close());
 
+/** The roles that are granted remain, and a tenant has at most 100. */
+const grantRounds = Math.min(raceRounds, 45);
+
 async function makeRole(): Promise<string> {
   const key = newRoleKey();
   await baton.admin.post('/access-roles', { key, name: 'Role', permissions: ['tasks.read'] });
@@ -43,7 +46,7 @@ const bindingsOf = (key: string) =>
 test('a role that changes while it is granted: every binding has its new permissions', async () => {
   const [granted = '', ...principals] = await makePrincipals();
   await bind(granted, 'viewer');
-  for (let round = 0; round < raceRounds; round += 1) {
+  for (let round = 0; round < grantRounds; round += 1) {
     const key = await makeRole();
     // Nothing else changes this access, so its version remains current.
     const { version } = (await setAccess(baton.admin, granted, { permissions: ['tasks.read'] })).body;
@@ -64,7 +67,7 @@ test('a role that changes while it is granted: every binding has its new permiss
 
 test('a role that is deleted while it is granted: either it stays, or nobody has it', async () => {
   const principals = await makePrincipals();
-  for (let round = 0; round < raceRounds; round += 1) {
+  for (let round = 0; round < grantRounds; round += 1) {
     const key = await makeRole();
     const [deleted, ...bound] = await Promise.all([
       baton.admin.delete(`/access-roles/${key}`),
