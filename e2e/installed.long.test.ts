@@ -14,8 +14,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { after, before, beforeEach, describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { Client } from '@modelcontextprotocol/client';
-import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { keepLog } from '@baton/kernel/testing/leaks/leaks';
 import { type BatonClient, createClient } from '@baton/sdk';
 import { type BatonProcess, program, repository } from '@baton/testing/baton-process';
@@ -223,12 +222,11 @@ describe('installed from its packages', { timeout: suiteMsMax }, () => {
         async () => existsSync(file) && readFileSync(file, 'utf8').endsWith('}\n'),
         'no .mcp.json was written',
       );
-      const { command, args, env: own } = JSON.parse(readFileSync(file, 'utf8')).mcpServers.baton;
+      const server = JSON.parse(readFileSync(file, 'utf8')).mcpServers.baton;
+      assert.equal(server.type, 'http');
       const mcp = new Client({ name: 'newcomer', version: '1' });
-      const env = { PATH: '', HOME: process.env.HOME ?? '', ...own };
-      const cwd = join(folder, 'project');
-      mkdirSync(cwd);
-      await mcp.connect(new StdioClientTransport({ command, args, cwd, env, stderr: 'inherit' }));
+      const requestInit = { headers: server.headers };
+      await mcp.connect(new StreamableHTTPClientTransport(new URL(server.url), { requestInit }));
       const call = async (name: string, given: Record<string, unknown> = {}) =>
         JSON.stringify((await mcp.callTool({ name, arguments: given })).content);
       const taken = await call('work_next');

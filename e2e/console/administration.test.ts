@@ -223,6 +223,7 @@ describe('the administration', { skip: noBrowser }, () => {
       await secret.waitFor();
       const clientSecret = await secret.innerText();
       assert.notEqual(clientSecret, before);
+      await page.getByRole('button', { name: 'Done' }).click();
       const { items } = await identity.serviceAccounts.list(tenantId);
       const { clientId } = items.find(({ displayName }) => displayName === 'Directory writer') ?? {};
       await identity.tokens.exchange({ clientId: clientId as string, clientSecret, audience: 'iam-scim' });

@@ -5,7 +5,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { assertAccessible, noBrowser, openPage, startBrowser } from '../../e2e/testing/browser.ts';
+import type { Page } from 'playwright-core';
+import { assertAccessible, noBrowser, openPage, startBrowser, untilTrue } from '../../e2e/testing/browser.ts';
 import { serveSite } from './site-server.ts';
 
 const root = dirname(dirname(import.meta.dirname));
@@ -56,7 +57,7 @@ describe('the site of the documentation', { skip }, () => {
         ['CP_DATABASE_URL', '/configuration/'],
       ] as const) {
         await page.goto(site.address);
-        await page.locator('button[data-open-modal]').click();
+        await openSearch(page);
         await page.locator('dialog input').fill(name);
         const first = page.locator('.pagefind-ui__result a').first();
         await first.waitFor();
@@ -95,7 +96,7 @@ describe('the site of the documentation', { skip }, () => {
           await check(path);
         }
         await page.goto(site.address);
-        await page.locator('button[data-open-modal]').click();
+        await openSearch(page);
         await page.locator('dialog input').fill('stale_claim');
         await page.locator('.pagefind-ui__result a').first().waitFor();
         await check('the search');
@@ -113,3 +114,12 @@ describe('the site of the documentation', { skip }, () => {
 const areScrollingPartsFocusable = `[...document.querySelectorAll('.sl-markdown-content :is(table, pre)')].every(
   (part) => part.scrollWidth <= part.clientWidth || part.getAttribute('tabindex') === '0',
 )`;
+
+/** Opens the search. A click before the page's script has started has no effect. */
+async function openSearch(page: Page): Promise<void> {
+  await untilTrue(async () => {
+    const isOpen = (await page.locator('dialog[open]').count()) > 0;
+    if (!isOpen) await page.locator('button[data-open-modal]').click();
+    return page.locator('dialog input').isVisible();
+  }, 'the search does not open');
+}
