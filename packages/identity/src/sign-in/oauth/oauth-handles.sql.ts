@@ -6,12 +6,17 @@ export type HandleKind = 'AuthorizationCode' | 'RefreshToken' | 'DeviceCode';
 export interface HandleRow {
   payload: Record<string, unknown>;
   consumed_seconds: number | null;
+  credential_id: string | null;
+  /** Of the credential of the grant. */
+  grant_secret_hash: string | null;
 }
 
 export function findHandle(kind: HandleKind, handleHash: string) {
   return sql<HandleRow>`
-    select payload, floor(extract(epoch from consumed_at))::float8 as consumed_seconds
-    from oauth_handles where kind = ${kind} and handle_hash = ${handleHash}`;
+    select h.payload, floor(extract(epoch from h.consumed_at))::float8 as consumed_seconds, h.credential_id,
+      c.secret_hash as grant_secret_hash
+    from oauth_handles h left join platform_access_tokens c on c.id = h.credential_id
+    where h.kind = ${kind} and h.handle_hash = ${handleHash}`;
 }
 
 export function insertHandle(made: {
@@ -25,6 +30,11 @@ export function insertHandle(made: {
     insert into oauth_handles (kind, handle_hash, credential_id, payload, expires_at)
     values (${made.kind}, ${made.handleHash}, ${made.credentialId}, ${JSON.stringify(made.payload)}::jsonb,
       now() + make_interval(secs => ${made.lifetimeSeconds}))`;
+}
+
+/** Device codes are stored one at a time, so that the number of pending ones is exact. */
+export function lockDeviceCodes() {
+  return sql`select pg_advisory_xact_lock(19027::bigint << 48)`;
 }
 
 /** Returns no row if the requester, or all requesters together, have too many pending codes. */
@@ -53,23 +63,6 @@ export function insertDeviceCode(made: {
     returning true as inserted`;
 }
 
-/** Returns no row if the handle was already consumed, in any process. */
-export function updateConsumed(kind: HandleKind, handleHash: string) {
-  return sql<{ consumed: boolean }>`
-    update oauth_handles set consumed_at = now()
-    where kind = ${kind} and handle_hash = ${handleHash} and consumed_at is null
-    returning true as consumed`;
-}
-
-/** Deletes the oldest used refresh tokens of a grant; used ones are stored so that reuse of a copy is recognized. */
-export function deleteOldRefreshTokens(credentialId: string, keptMax: number) {
-  return sql`
-    delete from oauth_handles where kind = 'RefreshToken' and handle_hash in (
-      select handle_hash from oauth_handles
-      where credential_id = ${credentialId} and kind = 'RefreshToken' and consumed_at is not null
-      order by created_at desc offset ${keptMax})`;
-}
-
 export function deleteHandle(kind: HandleKind, handleHash: string) {
   return sql`delete from oauth_handles where kind = ${kind} and handle_hash = ${handleHash}`;
 }
@@ -89,16 +82,19 @@ export function findPendingDeviceCode(userCodeHash: string) {
   return sql<DeviceCodeRow>`
     select payload, created_at, expires_at from oauth_handles
     where kind = 'DeviceCode' and user_code_hash = ${userCodeHash} and requested_by is not null
-      and expires_at > now()`;
+      and payload ->> 'error' is null and expires_at > now()`;
 }
 
-/** Returns no row if the code has already been approved or denied. */
+/**
+ * A refused code counts as pending until its device has learned of it, because refusing costs nothing: an approved one
+ * creates a grant. Returns no row if the code has already been approved or denied. */
 export function updateDecidedDeviceCode(userCodeHash: string, credentialId: string | null, decided: object) {
   return sql<{ decided: boolean }>`
     update oauth_handles
-    set payload = payload || ${JSON.stringify(decided)}::jsonb, credential_id = ${credentialId}, requested_by = null
+    set payload = payload || ${JSON.stringify(decided)}::jsonb, credential_id = ${credentialId},
+      requested_by = case when ${credentialId}::uuid is null then requested_by end
     where kind = 'DeviceCode' and user_code_hash = ${userCodeHash} and requested_by is not null
-      and expires_at > now()
+      and payload ->> 'error' is null and expires_at > now()
     returning true as decided`;
 }
 
@@ -120,6 +116,19 @@ export function findGrantOfRefreshToken(handleHash: string) {
     select c.id as credential_id, c.tenant_id, c.principal_id
     from oauth_handles h join platform_access_tokens c on c.id = h.credential_id
     where h.kind = 'RefreshToken' and h.handle_hash = ${handleHash}`;
+}
+
+/** Grants whose code expired before its client redeemed it. Locked ones are left for the next run. */
+export function findUnredeemedGrants(rowsMax: number) {
+  return sql<{ credential_id: string; tenant_id: string }>`
+    select c.id as credential_id, c.tenant_id
+    from oauth_handles h
+    join platform_access_tokens c on c.id = h.credential_id
+    join principals p on p.id = c.principal_id
+    where h.kind in ('AuthorizationCode', 'DeviceCode') and h.consumed_at is null and h.expires_at < now()
+      and c.revoked_at is null and c.generation = p.token_generation
+    order by h.expires_at limit ${rowsMax}
+    for no key update of c skip locked`;
 }
 
 export function deleteExpiredHandles(keptSeconds: number, rowsMax: number) {
