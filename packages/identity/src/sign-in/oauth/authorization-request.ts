@@ -3,7 +3,7 @@ import { Timestamp, Uuid } from '@baton/values/wire';
 import { NameSet } from '../../service/fields.ts';
 import { SessionToken } from '../browser-sessions/browser-session.ts';
 import type { ShownClient } from './provider/provider-state.ts';
-import { sealedLengthMax } from './seals.ts';
+import { sealedLengthMax } from './sealed/seals.ts';
 
 const [shortMax, addressMax, scopeMax] = [200, 2000, 2000];
 

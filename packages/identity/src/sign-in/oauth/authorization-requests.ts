@@ -6,12 +6,12 @@ import { isSecretOf, secretHash } from '../../service/secrets.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import type { AuthorizeQuery, SealedDecision, SealedRequest } from './authorization-request.ts';
-import { failurePage, pageHeaders } from './interaction-page.ts';
 import { createGrant, revokeGrant } from './oauth-grants.ts';
+import { failurePage, pageHeaders } from './pages/interaction-page.ts';
 import { defaultResource, requestSeconds, routes } from './provider/authorization-server.ts';
 import { callProvider } from './provider/provider-request.ts';
 import type { ProviderState } from './provider/provider-state.ts';
-import { seal, sealedLengthMax, unseal } from './seals.ts';
+import { seal, sealedLengthMax, unseal } from './sealed/seals.ts';
 
 /** The part of the flow in which the client's browser calls identity: see docs/reference/oauth.md#requests. */
 

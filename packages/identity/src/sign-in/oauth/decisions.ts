@@ -31,7 +31,7 @@ import {
 } from './oauth-grants.ts';
 import { findPendingDeviceCode, updateDecidedDeviceCode } from './oauth-handles.sql.ts';
 import { cliClientId, codeSeconds, deviceCodeSeconds } from './provider/authorization-server.ts';
-import { seal } from './seals.ts';
+import { seal } from './sealed/seals.ts';
 import { readReachedWorkspaces } from './workspaces/reached-workspaces.ts';
 
 /** The part of the flow in which the person decides: see docs/reference/oauth.md#decisions. */

@@ -10,13 +10,12 @@ import {
   deleteHandle,
   deleteHandlesOf,
   findHandle,
-  type HandleKind,
   insertDeviceCode,
   insertHandle,
   lockDeviceCodes,
 } from './oauth-handles.sql.ts';
-import { currentState } from './provider/provider-state.ts';
-import { grantOfFormerToken, prepareRedemption, repeatedSuccessor } from './redemption/redemption.ts';
+import { currentState, type HandleKind } from './provider/provider-state.ts';
+import { grantOfFormerToken, prepareRedemption, repeatedSuccessor } from './redemption.ts';
 
 export const pendingDeviceCodes = { ofOneMax: 20, max: 10_000 };
 /**

@@ -12,7 +12,7 @@ import { findGrantOfRefreshToken, updatePolled } from './oauth-handles.sql.ts';
 import { deviceCodeSeconds, deviceGrant, pollSeconds, routes } from './provider/authorization-server.ts';
 import { callProvider, type ProviderAnswer } from './provider/provider-request.ts';
 import type { ProviderState } from './provider/provider-state.ts';
-import { completeRedemption, grantOfFormerToken } from './redemption/redemption.ts';
+import { completeRedemption, grantOfFormerToken } from './redemption.ts';
 
 /**
  * The grants of the token endpoint that the provider library implements: an authorization code, a refresh token and a
@@ -42,7 +42,8 @@ export function createProviderGrant(
     if (answer.body['error'] === 'invalid_client' && state.isDocumentMissing === true)
       fail('unavailable', {}, { headers: { 'retry-after': '10' }, reason: 'the document of the client' });
     const { redemption, formerToken } = state;
-    if (answer.body['error'] === 'invalid_grant' && formerToken?.clientId === sent['client_id'])
+    const isReused = answer.body['error'] === 'invalid_grant' && formerToken !== undefined;
+    if (isReused && formerToken.clientId === sent['client_id'])
       await revokeGrant(context, formerToken.credentialId, 'handle_reused');
     if (answer.status !== 200 || redemption === undefined) return refuseAnswer(answer);
     const refreshToken = await completeRedemption(context, redemption);

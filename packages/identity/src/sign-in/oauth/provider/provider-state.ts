@@ -1,7 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Context } from '../../context.ts';
-import type { HandleKind } from '../oauth-handles.sql.ts';
-import type { RefreshedGrant } from '../redemption/refresh-tokens.ts';
+import type { RefreshedGrant } from '../sealed/refresh-tokens.ts';
+
+/** The models of the provider library that are stored as rows. */
+export type HandleKind = 'AuthorizationCode' | 'RefreshToken' | 'DeviceCode';
 
 /** The client as it is shown to people. */
 export interface ShownClient {

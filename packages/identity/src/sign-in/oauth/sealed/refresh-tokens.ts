@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Context } from '../../context.ts';
-import { deriveKeys } from '../seals.ts';
+import { deriveKeys } from './seals.ts';
 
 /**
  * Refresh tokens without their prefix: the id of the grant, 16 random bytes and a code that authenticates both. A

@@ -3,10 +3,10 @@ import { after, before, describe, test } from 'node:test';
 import { decodeJwt } from 'jose';
 import { sql } from '@baton/kernel/database/sql';
 import { keepSecret } from '@baton/kernel/testing/leaks/leaks';
-import { isRevoked } from '../../../issuing/revocations/revocation-list.ts';
-import { startIdentity, type TestIdentity, testSigningKey } from '../../../testing/identity.ts';
-import { made, makeAudience, makeTenant, readScope, writeScope } from '../../../testing/objects.ts';
-import { makePerson, type Person } from '../../passkeys/testing/people.ts';
+import { isRevoked } from '../../issuing/revocations/revocation-list.ts';
+import { startIdentity, type TestIdentity, testSigningKey } from '../../testing/identity.ts';
+import { made, makeAudience, makeTenant, readScope, writeScope } from '../../testing/objects.ts';
+import { makePerson, type Person } from '../passkeys/testing/people.ts';
 import {
   allow,
   begin,
@@ -16,7 +16,7 @@ import {
   redeem,
   refresh,
   requestOf,
-} from '../testing/browser.ts';
+} from './testing/browser.ts';
 
 let identity: TestIdentity;
 let tenantId: string;

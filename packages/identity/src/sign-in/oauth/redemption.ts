@@ -1,23 +1,22 @@
 import type { Db } from '@baton/kernel/database/db';
 import { Refusal } from '@baton/kernel/http/refusal';
 import { observer } from '@baton/kernel/process/observer';
-import { exchangeGrant } from '../../../issuing/exchange/exchanges.ts';
-import { secretHash } from '../../../service/secrets.ts';
-import { requireDecidingSession } from '../../browser-sessions/deciding-session.ts';
-import type { Context } from '../../context.ts';
-import { fail } from '../../errors.ts';
-import { findLiveGrant, type LiveGrantRow } from '../oauth-grants.sql.ts';
-import { audienceOf, revokeGrant } from '../oauth-grants.ts';
-import type { HandleKind } from '../oauth-handles.sql.ts';
-import type { ProviderState, Redemption } from '../provider/provider-state.ts';
-import { findSuccessor, updateRedeemed } from './redemption.sql.ts';
+import { exchangeGrant } from '../../issuing/exchange/exchanges.ts';
+import { secretHash } from '../../service/secrets.ts';
+import { requireDecidingSession } from '../browser-sessions/deciding-session.ts';
+import type { Context } from '../context.ts';
+import { fail } from '../errors.ts';
+import { findLiveGrant, type LiveGrantRow } from './oauth-grants.sql.ts';
+import { audienceOf, revokeGrant } from './oauth-grants.ts';
+import { findSuccessor, updateRedeemed } from './oauth-handles.sql.ts';
+import type { HandleKind, ProviderState, Redemption } from './provider/provider-state.ts';
 import {
   isTokenOf,
   makeRefreshToken,
   namedGrantOf,
   type RefreshedGrant,
   successorsOf,
-} from './refresh-tokens.ts';
+} from './sealed/refresh-tokens.ts';
 
 /**
  * Codes and refresh tokens are redeemed in one statement, after everything has been checked and the access token has

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, hkdfSync, type KeyObject, randomBytes } from 'node:crypto';
-import type { Context } from '../context.ts';
+import type { Context } from '../../context.ts';
 
 /**
  * Authorization requests have no row: they are sealed and kept by the browser, so that strangers can begin any number
