@@ -38,6 +38,8 @@ let receiver: Server;
 let callback: string;
 /** The response to the last authorization. */
 let returned: URLSearchParams | undefined;
+/** The body of the last decision that the page sent. */
+let decided: { scopes?: string[]; endsSession?: boolean } = {};
 
 before(async () => {
   if (noBrowser !== false) return console.warn(`SKIPPED: ${noBrowser}`);
@@ -97,7 +99,9 @@ async function decideOnPage(button: 'Allow' | 'Refuse'): Promise<string> {
   await page.getByRole('button', { name: 'Sign in with a passkey' }).click();
   await page.getByRole('button', { name: button }).waitFor();
   const shown = await page.locator('main').innerText();
+  const sending = page.waitForRequest((request) => request.url().endsWith('/oauth-requests:decide'));
   await page.getByRole('button', { name: button }).click();
+  decided = (await sending).postDataJSON();
   return shown;
 }
 
@@ -157,6 +161,10 @@ describe('a client that signs in by browser', { skip: noBrowser }, () => {
     const { client, provider, shown } = await signInClient();
     const parts = ['Editor <b>', 'Maria Lopez', '127.0.0.1', 'Read tasks', 'Work on tasks', 'Payments <b>'];
     for (const part of parts) assert.ok(shown.includes(part), `${part} is not in: ${shown}`);
+    assert.match(shown, /Service\s+Baton \(tasks and projects\)/);
+    // Exactly what the page showed, so that the grant can't be wider.
+    assert.deepEqual(decided.scopes, ['control-plane:read', 'control-plane:write']);
+    assert.equal(decided.endsSession, true);
     const call = async (name: string, args: Record<string, unknown> = {}) =>
       textOf(await client.callTool({ name, arguments: args }));
     const lease = leaseIn(await call('work_next', { assignedToMe: true }));

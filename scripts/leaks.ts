@@ -41,7 +41,7 @@ const forms: readonly [start: string, kind: string, form: RegExp][] = [
   ['iam_ses_', 'browser session', /iam_ses_[0-9a-f]{12}_[\w-]{43}/y],
   ['iam_inv_', 'invitation', /iam_inv_[0-9a-f]{12}_[\w-]{43}/y],
   ['iam_adm_', 'administration token', /iam_adm_[0-9a-f]{12}_[\w-]{43}/y],
-  ['iam_ref_', 'refresh token', /iam_ref_[\w-]{43}/y],
+  ['iam_ref_', 'refresh token', /iam_ref_[\w-]{64}/y],
   ['iam_scim_', 'provisioning token', /iam_scim_[0-9a-f]{12}_[\w-]{43}/y],
   ['cp_', 'key of coordination', /cp_(?:bg[0-9a-f]{10}|[0-9a-f]{12})_[\w-]{43}/y],
   ['eyJ', 'signed token', /eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{20,}/y],

@@ -404,6 +404,7 @@ create table oauth_grants (
   client_id text not null,
   resource text not null,
   created_at timestamp(3) with time zone default now() not null,
+  browser_session_id uuid,
   constraint oauth_grants_pkey PRIMARY KEY (credential_id),
   constraint oauth_grants_credential_id_fkey FOREIGN KEY (credential_id) REFERENCES platform_access_tokens(id),
   constraint oauth_grants_granted_by_fkey FOREIGN KEY (granted_by) REFERENCES principals(id),

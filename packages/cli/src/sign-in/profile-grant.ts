@@ -18,6 +18,8 @@ const lockWaitMsMax = 20_000;
 /** A lock that a killed command left behind. */
 const lockAgeMsMax = 30_000;
 const usedUntilMs = 30_000;
+/** Identity returns the same tokens for a repeated refresh for 30 s, so a lost response costs no sign-in. */
+const [repeatWaitMs, repeatAgeMsMax] = [1000, 10_000];
 
 export function grantOf(tokenEndpoint: string, tokens: GrantedTokens): ProfileGrant {
   return {
@@ -63,12 +65,29 @@ async function refresh(name: string, config: CliConfig): Promise<ProfileGrant> {
   const { tokenEndpoint, refreshToken } = readProfiles(config).profiles[name]?.grant ?? signedOut(name);
   try {
     const form = { grant_type: 'refresh_token', refresh_token: refreshToken };
-    const grant = grantOf(tokenEndpoint, await requestTokens(tokenEndpoint, form));
+    const grant = grantOf(tokenEndpoint, await requestTokensTwice(tokenEndpoint, form));
     store(name, refreshToken, grant, config);
     return grant;
   } catch (error) {
     if (error instanceof OauthFailure && error.code === 'invalid_grant') signedOut(name);
     throw error;
+  }
+}
+
+/** Repeats a request that failed soon and without a refusal: the server may have processed it. */
+async function requestTokensTwice(
+  tokenEndpoint: string,
+  form: Readonly<Record<string, string>>,
+): Promise<GrantedTokens> {
+  const startedMs = performance.now();
+  try {
+    return await requestTokens(tokenEndpoint, form);
+  } catch (error) {
+    const isRefusal =
+      error instanceof OauthFailure && !/^(temporarily_unavailable|server_error|status 5)/.test(error.code);
+    if (isRefusal || performance.now() - startedMs > repeatAgeMsMax) throw error;
+    await new Promise((done) => setTimeout(done, repeatWaitMs));
+    return requestTokens(tokenEndpoint, form);
   }
 }
 

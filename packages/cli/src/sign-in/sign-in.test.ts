@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
-import { createServer, type RequestListener } from 'node:http';
+import { createServer, type RequestListener, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -49,6 +49,39 @@ describe('a sign-in by browser', () => {
     for (const page of ['file:///usr/bin/yes', 'smb://evil.example/x', '-a Calculator', '/bin/sh', undefined])
       await assert.rejects(metadata(page), /not an HTTP or HTTPS URL/);
     assert.equal((await metadata(`${url}/authorize`))?.authorizationEndpoint, `${url}/authorize`);
+  });
+
+  test('survives a lost response to a refresh, and repeats no refusal', async () => {
+    const refreshed = () => {
+      writeProfiles(config, { current: 'mine', profiles: { mine: { url, grant: grant('r1') } } });
+      const credential = credentialOfGrant('mine', config);
+      assert.ok('accessToken' in credential);
+      return credential.accessToken();
+    };
+    const sent: string[] = [];
+    const answerOnSecond = (first: (res: ServerResponse) => void): RequestListener => {
+      sent.length = 0;
+      return (req, res) => {
+        req.on('data', (part: Buffer) =>
+          sent.push(String(new URLSearchParams(String(part)).get('refresh_token'))),
+        );
+        req.on('end', () => {
+          if (sent.length === 1) return first(res);
+          res.end(JSON.stringify({ access_token: 'fresh', refresh_token: 'r2', expires_in: 300 }));
+        });
+      };
+    };
+    for (const first of [
+      (res: ServerResponse) => res.destroy(),
+      (res: ServerResponse) => res.writeHead(503).end(JSON.stringify({ error: 'temporarily_unavailable' })),
+    ]) {
+      respond = answerOnSecond(first);
+      assert.equal((await refreshed()).accessToken, 'fresh');
+      assert.deepEqual(sent, ['r1', 'r1']);
+    }
+    respond = answerOnSecond((res) => res.writeHead(400).end(JSON.stringify({ error: 'invalid_grant' })));
+    await assert.rejects(refreshed(), /has ended/);
+    assert.deepEqual(sent, ['r1']);
   });
 
   test('that is refreshed while another command signs out brings no profile back', async () => {

@@ -14,19 +14,21 @@ export async function answerOauthRequest(
   req: IncomingMessage,
   res: ServerResponse,
 ): Promise<void> {
-  const members = ['act', 'request', 'userCode', 'principalId'] as const;
-  const { act, request, userCode, principalId } = await readBody(req, members, bodyBytesMax);
+  const members = ['act', 'request', 'userCode', 'principalId', 'scopes'] as const;
+  const { act, request, userCode, principalId, scopes } = await readBody(req, members, bodyBytesMax);
   if (act !== 'read' && act !== 'allow' && act !== 'deny')
     throw new ConsoleRefusal(400, 'invalid_request', '`act` must be read, allow or deny.');
   const wanted = {
     ...(request === undefined ? { userCode: requireText('userCode', userCode) } : { request }),
     ...(principalId !== undefined && { principalId }),
   };
+  // The rights that the page showed, separated by spaces. Nothing else may be granted.
+  const shown = act === 'allow' ? requireText('scopes', scopes).split(' ') : undefined;
   const answer = await browsers.asPerson(req, async (identity, token): Promise<object> => {
     const { oauthRequests } = identity;
     return act === 'read'
       ? oauthRequests.read({ token, ...wanted })
-      : oauthRequests.decide({ token, ...wanted, decision: act });
+      : oauthRequests.decide({ token, ...wanted, decision: act, ...(shown && { scopes: shown }) });
   });
   sendJson(res, 200, answer);
 }

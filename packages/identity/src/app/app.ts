@@ -113,7 +113,7 @@ export async function openIdentity(
     startEndings({ pool, auditKey: audit.key, log, continueEnding }),
     startStalenessSweep(pool, audit.key, log),
     startUsedAssertionSweep(pool, log),
-    startExpiredHandleSweep(pool, log),
+    startExpiredHandleSweep(pool, audit.key, log),
     startOldInvitationSweep(pool, log),
     startOldRequestSweep(pool, log),
     startKeyUseNotes(signingKeys, log),

@@ -25,8 +25,8 @@ export const errors = {
     'Request fewer scopes, or issue a credential with a wider scope ceiling.',
   ),
   invalid_grant: badRequest(
-    'The authorization code, refresh token or device code is unknown, expired or used, is of another client, or its grant was revoked; or the code verifier or the redirect address is wrong.',
-    'Request access again. A code or refresh token that is used twice revokes its grant, so use each one once and store the new refresh token of every response.',
+    'The authorization code, refresh token or device code is unknown, expired or used, is of another client, or its grant was revoked; or the session in which the person decided has ended; or the code verifier or the redirect address is wrong.',
+    'Request access again. A code that is used twice revokes its grant. So does a refresh token, unless its response was lost and you repeat the request within 30 s; store the new refresh token of every response.',
   ),
   authorization_pending: badRequest(
     'The person has not decided about the device yet.',

@@ -308,6 +308,7 @@ interface OauthGrantsTable {
   client_id: string;
   resource: string;
   created_at: Generated<string>;
+  browser_session_id: string | null;
 }
 
 interface OauthHandlesTable {

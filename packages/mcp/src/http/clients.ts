@@ -61,6 +61,8 @@ export interface ServedClient {
   kind: string;
   /** For an access token: the grant or token for which it was issued. */
   readonly credentialId: string | undefined;
+  /** For an access token: its scopes, sorted. */
+  readonly scope: string | undefined;
   /** The wall-clock time at which an access token expires; infinite for other tokens. */
   expiresAtMs: number;
   /** Whether its leases were extended because its access token expires soon. */
@@ -190,7 +192,8 @@ export class ServedClients {
 
   /**
    * A client that signs in through the browser gets another access token every few minutes. A client that is already
-   * being served keeps its leases.
+   * being served keeps its leases. A token with other scopes belongs to another client, for example one to which its
+   * holder has given fewer rights: calls of one must never run with the token of the other.
    * @param found confirms the token, so its claims can be read
    */
   #renew(
@@ -201,7 +204,9 @@ export class ServedClients {
   ): ServedClient | undefined {
     if (client.credentialId === undefined) return undefined;
     const isSame = (one: ServedClient) =>
-      one.credentialId === client.credentialId && one.principalId === found.principalId;
+      one.credentialId === client.credentialId &&
+      one.scope === client.scope &&
+      one.principalId === found.principalId;
     const [formerKey, former] = [...this.#clients].find(([, one]) => isSame(one)) ?? [];
     if (formerKey === undefined || former === undefined) return undefined;
     former.renew(token);
@@ -238,6 +243,7 @@ export class ServedClients {
       principalId: '',
       kind: '',
       credentialId: claims?.credentialId,
+      scope: claims?.scope,
       expiresAtMs: claims?.expiresAtMs ?? Number.POSITIVE_INFINITY,
       isExtended: false,
       workplace,
@@ -351,6 +357,7 @@ const accessTokenForm = /^[\w-]+\.[\w-]+\.[\w-]+$/;
 
 interface TokenClaims {
   readonly credentialId: string | undefined;
+  readonly scope: string | undefined;
   readonly expiresAtMs: number;
 }
 
@@ -358,9 +365,10 @@ interface TokenClaims {
 function claimsIn(token: string): TokenClaims | undefined {
   try {
     const claims: unknown = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
-    const { credential_id: id, exp } = claims as { credential_id?: unknown; exp?: unknown };
+    const { credential_id: id, scope, exp } = claims as Record<string, unknown>;
     return {
       credentialId: typeof id === 'string' ? id : undefined,
+      scope: typeof scope === 'string' ? scope.split(' ').sort().join(' ') : undefined,
       expiresAtMs: typeof exp === 'number' ? exp * 1000 : Number.POSITIVE_INFINITY,
     };
   } catch {

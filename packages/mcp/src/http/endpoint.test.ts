@@ -221,6 +221,24 @@ describe('the endpoint', { concurrency: 4 }, () => {
     assert.match(await first.call('work_done', { lease: leases[0], summary: 'mine' }), /is done/);
   });
 
+  test('two access tokens of one credential with different scopes share no lease', async () => {
+    const fewer = ['control-plane:read', 'control-plane:write'];
+    const all = ['control-plane:admin', ...fewer];
+    const one = await baton.participant(undefined, 'agent', all);
+    await taskFor(one);
+    const tokenWith = async (scopes: string[]) => {
+      const order = { token: one.token, audience: 'control-plane', scopes };
+      return (await baton.admin.identity.platformAccessTokens.exchange(order)).accessToken;
+    };
+    const wide = await connect(await tokenWith(all));
+    const lease = leaseIn(await wide.call('work_next', { assignedToMe: true }));
+    const narrow = await connect(await tokenWith(fewer));
+    const stolen = await narrow.refused('work_done', { lease, summary: 'not mine' });
+    assert.match(stolen, /You don't hold the lease/);
+    const next = await connect(await tokenWith(all.toReversed()));
+    assert.match(await next.call('work_done', { lease, summary: 'mine' }), /is done/);
+  });
+
   test('the size of a body is limited, and anything that is not a protocol message is refused', async () => {
     const long = JSON.stringify({ ...list, params: { x: 'x'.repeat(2_200_000) } });
     const refused = await send(`${baton.url}/mcp`, agent.token, long).catch(() => ({ status: 413 }));

@@ -884,6 +884,8 @@ id: Uuid;
 name: string;
 }>;
 audience: string;
+/** The name of the audience for people. */
+service: string;
 scopes: string[];
 /** The active workspaces in which the client would have these rights as this person or agent, 20 at most; null if identity could not read them. */
 workspaces: {
@@ -909,8 +911,10 @@ userCode?: string;
 decision: "allow" | "deny";
 /** The agent as which the client acts, one of `agents`; absent, the person. */
 principalId?: Uuid;
-/** Fewer than the requested ones; absent, all of `scopes`. */
+/** The ones that the person was shown, or fewer; absent, all that can be granted now. */
 scopes?: string[];
+/** Whether the session exists for this decision only. If it is allowed, the session then expires with the code: after 180 s, or after 600 s for a device. */
+endsSession?: boolean;
 };
 
 export type OauthRequestQuery = {

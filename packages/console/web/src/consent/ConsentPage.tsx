@@ -72,7 +72,11 @@ function Request({ wanted, onOther }: { wanted: Wanted; onOther(): void }) {
     refetchOnWindowFocus: false,
   });
   const decision = useMutation({
-    mutationFn: (act: 'allow' | 'deny') => withFreshSignIn(() => decideRequest(wanted, act, actsAs)),
+    mutationFn: (act: 'allow' | 'deny') => {
+      // Exactly the rights that the page shows: the organisation may offer more of them in the meantime.
+      const shown = found.data?.scopes ?? [];
+      return withFreshSignIn(() => decideRequest(wanted, act, { principalId: actsAs, scopes: shown }));
+    },
     onSuccess({ redirectTo }) {
       forgetWanted();
       if (redirectTo !== null) location.replace(redirectTo);
@@ -161,7 +165,7 @@ function Request({ wanted, onOther }: { wanted: Wanted; onOther(): void }) {
 }
 
 function Facts({ request }: { request: OauthRequest }) {
-  const { client, device, tenant, audience, agents, person } = request;
+  const { client, device, tenant, service, agents, person } = request;
   const facts: readonly (readonly [string, string | null | undefined])[] = [
     ['Program', client.name],
     ['Published by', client.host],
@@ -169,7 +173,7 @@ function Facts({ request }: { request: OauthRequest }) {
     ['Requested from', device?.address],
     ['Device', device && (device.userAgent || 'unknown')],
     ['Organisation', tenant.name],
-    ['Service', audience],
+    ['Service', service],
     ['It acts as', agents.length === 0 ? `${person.name} (you)` : undefined],
   ];
   return (

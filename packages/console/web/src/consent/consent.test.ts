@@ -17,6 +17,7 @@ const found = {
   person: { id: 'p', name: 'Maria' },
   agents: [],
   audience: 'control-plane',
+  service: 'Baton (tasks and projects)',
   scopes: ['control-plane:read', 'control-plane:other'],
   workspaces: { names: ['Payments', '<i>Shop</i>'], hasMore: true },
   isRecent: true,
@@ -31,9 +32,25 @@ describe('the consent', () => {
       'They apply in these workspaces, as far as the one it acts as has them: Payments, <i>Shop</i> and more.',
     );
     await see('control-plane:other');
+    await see('Baton (tasks and projects)');
     await see('Allow it only if you have just started it and know editor.example.');
     assert.deepEqual(service.askedFor('/console/oauth-request')[0]?.body, { act: 'read', request: 'sealed' });
     forgetWanted();
+  });
+
+  test('allows exactly the rights that it shows', async () => {
+    const service = await open('/consent#code=BCDF-GHJK', {
+      others: { '/console/oauth-request': { ...found, redirectTo: null } },
+    });
+    await see('control-plane:other');
+    await click('button', 'Allow');
+    await see('Return to your device. You can close this page.');
+    const bodies = service.askedFor('/console/oauth-request').map(({ body }) => body);
+    assert.deepEqual(bodies.at(-1), {
+      act: 'allow',
+      userCode: 'BCDF-GHJK',
+      scopes: 'control-plane:read control-plane:other',
+    });
   });
 
   test('refuses a device by its code', async () => {

@@ -33,10 +33,16 @@ export function forgetWanted(): void {
 export const readRequest = (wanted: Wanted, principalId: string) =>
   post<OauthRequest>('oauth-request', { act: 'read', ...wanted, ...(principalId !== '' && { principalId }) });
 
-export const decideRequest = (wanted: Wanted, act: 'allow' | 'deny', principalId: string) =>
+/** @param shown what the page showed: the agent as which the program acts, or the person; and the rights */
+export const decideRequest = (
+  wanted: Wanted,
+  act: 'allow' | 'deny',
+  { principalId, scopes }: { readonly principalId: string; readonly scopes: readonly string[] },
+) =>
   post<{ redirectTo: string | null }>('oauth-request', {
     act,
     ...wanted,
+    ...(act === 'allow' && { scopes: scopes.join(' ') }),
     ...(principalId !== '' && { principalId }),
   });
 

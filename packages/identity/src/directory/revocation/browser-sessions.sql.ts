@@ -18,7 +18,7 @@ export interface SessionsToEnd {
   passkeyId?: string;
   /** End only the sessions in this tenant. */
   tenantId?: string;
-  /** How many of the newest sessions are kept; none when absent. */
+  /** How many of the newest sessions are kept, without those that have expired; none when absent. */
   keptMax?: number;
 }
 
@@ -26,6 +26,7 @@ export interface SessionsToEnd {
 export function updateEndedSessions(order: SessionsToEnd) {
   const [one, passkey, tenant] = [order.browserSessionId, order.passkeyId, order.tenantId];
   const except = order.exceptId;
+  const isForRoom = order.keptMax !== undefined;
   return sql<EndedSessionRow>`
     with due as materialized (
       select id from browser_sessions
@@ -34,6 +35,7 @@ export function updateEndedSessions(order: SessionsToEnd) {
         and (${except ?? null}::uuid is null or id <> ${except ?? null}::uuid)
         and (${passkey ?? null}::uuid is null or passkey_id = ${passkey ?? null}::uuid)
         and (${tenant ?? null}::uuid is null or tenant_id = ${tenant ?? null}::uuid)
+        and (not ${isForRoom} or expires_at > now())
       order by created_at desc, id desc
       offset ${order.keptMax ?? 0}
       for no key update

@@ -28,7 +28,7 @@ export interface RevocationOrder {
  * @returns whether this call revoked the token; false if it doesn't exist or was revoked before, in which case it keeps
  * its reason
  */
-export async function revokeToken(context: Context, order: RevocationOrder): Promise<boolean> {
+export async function revokeToken(context: Acting, order: RevocationOrder): Promise<boolean> {
   const revoked = await context.db.row(updateRevokedToken(order));
   if (revoked !== undefined) recordRevocation(context, revoked, order.reason, order.actor);
   return revoked !== undefined;

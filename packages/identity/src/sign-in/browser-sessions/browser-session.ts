@@ -43,6 +43,17 @@ export interface PresentedSessionRow
   now_seconds: number;
 }
 
+/** A session in which a person decides about an OAuth client, and the sign-in with which it began. */
+export interface DecidingSessionRow
+  extends Pick<
+      PresentedSessionRow,
+      'tenant_id' | 'principal_id' | 'refusal' | 'is_time_proven' | 'auth_age_seconds'
+    >,
+    Pick<SessionColumns, 'authentication_context_id' | 'auth_time'>,
+    Pick<RowOf<Tables['authentication_contexts']>, 'acr' | 'amr'> {
+  auth_issuer: string;
+}
+
 /** The client id of the console in access tokens. */
 export const consoleClientId = 'baton-console';
 

@@ -1,9 +1,32 @@
 import type { RowOf } from '@baton/kernel/database/row';
-import { sql } from '@baton/kernel/database/sql';
+import { part, sql } from '@baton/kernel/database/sql';
 import type { Tables } from '../../service/schema.ts';
-import type { BrowserSessionRow, PresentedSessionRow } from './browser-session.ts';
+import type { BrowserSessionRow, DecidingSessionRow, PresentedSessionRow } from './browser-session.ts';
 
 type SessionColumns = RowOf<Tables['browser_sessions']>;
+
+/** Why a session `s` is no longer valid; null if it is. */
+const refusalOf = (idleSecondsMax: number) => part`
+      case
+        when s.ended_at is not null then 'session_ended'
+        when s.expires_at <= now() or s.last_used_at <= now() - make_interval(secs => ${idleSecondsMax})
+          then 'session_expired'
+        when t.status <> 'active' then 'tenant_not_active'
+        when m.status is distinct from 'active' then 'membership_not_active'
+        when p.status <> 'active' then 'principal_not_active'
+        when e.status <> 'active' then 'identity_disabled'
+        when i.status <> 'active' then 'identity_provider_disabled'
+      end`;
+
+/** A session `s` with everything that its validity and the time of its sign-in depend on. */
+const sessions = part`
+    browser_sessions s
+    join tenants t on t.id = s.tenant_id
+    join principals p on p.id = s.principal_id
+    join external_identities e on e.id = s.external_identity_id
+    join authentication_contexts c on c.id = s.authentication_context_id
+    left join identity_providers i on i.id = e.identity_provider_id
+    left join memberships m on m.tenant_id = s.tenant_id and m.principal_id = s.principal_id`;
 
 /** @param usedSeconds how old the stored last use may be */
 export function findPresentedSession(
@@ -15,30 +38,41 @@ export function findPresentedSession(
   return sql<PresentedSessionRow>`
     select s.id, s.tenant_id, s.principal_id, s.secret_hash, s.client_id, s.public_prefix, s.acr, s.auth_time,
       p.kind as principal_kind, p.display_name,
-      case
-        when s.ended_at is not null then 'session_ended'
-        when s.expires_at <= now() or s.last_used_at <= now() - make_interval(secs => ${idleSecondsMax})
-          then 'session_expired'
-        when t.status <> 'active' then 'tenant_not_active'
-        when m.status is distinct from 'active' then 'membership_not_active'
-        when p.status <> 'active' then 'principal_not_active'
-        when e.status <> 'active' then 'identity_disabled'
-        when i.status <> 'active' then 'identity_provider_disabled'
-      end as refusal,
+      ${refusalOf(idleSecondsMax)} as refusal,
       a.allowed_scopes, a.signing_algorithm,
       s.last_used_at <= now() - make_interval(secs => ${usedSeconds}) as is_use_due,
       extract(epoch from now() - s.auth_time)::float8 as auth_age_seconds,
       s.passkey_id is not null or c.is_time_stated as is_time_proven,
       floor(extract(epoch from now()))::bigint as now_seconds
-    from browser_sessions s
-    join tenants t on t.id = s.tenant_id
-    join principals p on p.id = s.principal_id
-    join external_identities e on e.id = s.external_identity_id
-    join authentication_contexts c on c.id = s.authentication_context_id
-    left join identity_providers i on i.id = e.identity_provider_id
-    left join memberships m on m.tenant_id = s.tenant_id and m.principal_id = s.principal_id
+    from ${sessions}
     left join audiences a on a.tenant_id = s.tenant_id and a.key = ${audience} and a.status = 'active'
     where s.public_prefix = ${publicPrefix}`;
+}
+
+/**
+ * A session in which a person decides, with its own sign-in. Until the transaction ends, the session can't be ended.
+ * @param decidedAt when the person decided; null for now
+ */
+export function shareDecidingSession(
+  browserSessionId: string,
+  idleSecondsMax: number,
+  decidedAt: string | null,
+) {
+  return sql<DecidingSessionRow>`
+    select s.tenant_id, s.principal_id, ${refusalOf(idleSecondsMax)} as refusal,
+      extract(epoch from coalesce(${decidedAt}::timestamptz, now()) - s.auth_time)::float8 as auth_age_seconds,
+      s.passkey_id is not null or c.is_time_stated as is_time_proven,
+      c.id as authentication_context_id, c.issuer as auth_issuer, c.acr, c.amr, s.auth_time
+    from ${sessions}
+    where s.id = ${browserSessionId}
+    for share of s`;
+}
+
+/** Lets a session expire earlier, never later. */
+export function updateSessionExpiry(browserSessionId: string, lifetimeSeconds: number) {
+  return sql`
+    update browser_sessions set expires_at = least(expires_at, now() + make_interval(secs => ${lifetimeSeconds}))
+    where id = ${browserSessionId}`;
 }
 
 /** Returns no row for a session that has ended. Until the transaction ends, the session can't be ended. */

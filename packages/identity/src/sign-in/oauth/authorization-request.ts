@@ -3,7 +3,7 @@ import { Timestamp, Uuid } from '@baton/values/wire';
 import { NameSet } from '../../service/fields.ts';
 import { SessionToken } from '../browser-sessions/browser-session.ts';
 import type { ShownClient } from './provider/provider-state.ts';
-import { sealedLengthMax } from './seals.ts';
+import { sealedLengthMax } from './sealed/seals.ts';
 
 const [shortMax, addressMax, scopeMax] = [200, 2000, 2000];
 
@@ -41,6 +41,8 @@ export interface SealedDecision {
     readonly personId: string;
     readonly principalId: string;
     readonly scopes: readonly string[];
+    /** The session in which the person decided. */
+    readonly sessionId: string;
   };
 }
 
@@ -77,7 +79,15 @@ export const RequestDecision = z
     principalId: Uuid.optional().describe(
       'The agent as which the client acts, one of `agents`; absent, the person.',
     ),
-    scopes: NameSet.optional().describe('Fewer than the requested ones; absent, all of `scopes`.'),
+    scopes: NameSet.optional().describe(
+      'The ones that the person was shown, or fewer; absent, all that can be granted now.',
+    ),
+    endsSession: z
+      .boolean()
+      .optional()
+      .describe(
+        'Whether the session exists for this decision only. If it is allowed, the session then expires with the code: after 180 s, or after 600 s for a device.',
+      ),
   })
   .refine(isOne, oneOf)
   .meta({ id: 'OauthRequestDecision' });
@@ -110,6 +120,7 @@ export const OauthRequest = z
     person: Named,
     agents: z.array(Named).describe('The agents as which the person may connect the client.'),
     audience: z.string(),
+    service: z.string().describe('The name of the audience for people.'),
     scopes: z.array(z.string()),
     workspaces: z
       .strictObject({ names: z.array(z.string()), hasMore: z.boolean() })

@@ -6,19 +6,19 @@ import { isSecretOf, secretHash } from '../../service/secrets.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import type { AuthorizeQuery, SealedDecision, SealedRequest } from './authorization-request.ts';
-import { failurePage, pageHeaders } from './interaction-page.ts';
 import { createGrant, revokeGrant } from './oauth-grants.ts';
+import { failurePage, pageHeaders } from './pages/interaction-page.ts';
 import { defaultResource, requestSeconds, routes } from './provider/authorization-server.ts';
 import { callProvider } from './provider/provider-request.ts';
 import type { ProviderState } from './provider/provider-state.ts';
-import { seal, unseal } from './seals.ts';
+import { seal, sealedLengthMax, unseal } from './sealed/seals.ts';
 
 /** The part of the flow in which the client's browser calls identity: see docs/reference/oauth.md#requests. */
 
 type Page = Reply<string>;
 
 const refusalTexts: Readonly<Record<string, string>> = {
-  invalid_token: 'the account is not active',
+  invalid_token: 'the sign-in has ended, or the account is not active',
   invalid_authorization_request: 'this request was decided before',
   authentication_context_expired: 'the sign-in is too old',
 };
@@ -50,6 +50,8 @@ export async function beginAuthorization(context: Context, query: AuthorizeQuery
     endsAtMs: Date.now() + requestSeconds * 1000,
   };
   const request = seal(context, 'request', sealed);
+  if (request.length > sealedLengthMax)
+    return errorPage({ error: 'invalid_request', error_description: 'the request is too long' });
   // The request is in the fragment, so that no server and no log on the way sees it.
   const page = `${context.settings.oauthPagesUrl}/oauth2/interaction#request=${request}`;
   return redirect(page, cookieOf(context, browserSecret));
@@ -94,12 +96,16 @@ export async function resumeAuthorization(context: Context, decisionText: string
     credentialId === undefined
       ? { error: 'access_denied', error_description: 'the person refused the request' }
       : { login: { accountId: credentialId, remember: false }, consent: { grantId: credentialId } };
-  const { status, location, body } = await resume(context, decision, result);
-  const isBack = location !== undefined && status >= 300 && status <= 399;
-  // Without a code, nobody can redeem this grant.
-  if (credentialId !== undefined && !(isBack && URL.parse(location)?.searchParams.has('code') === true))
-    await revokeGrant(context, credentialId, 'not_redeemed');
-  return isBack ? redirect(location) : errorPage(body);
+  let hasCode = false;
+  try {
+    const { status, location, body } = await resume(context, decision, result);
+    const isBack = location !== undefined && status >= 300 && status <= 399;
+    hasCode = isBack && URL.parse(location)?.searchParams.has('code') === true;
+    return isBack ? redirect(location) : errorPage(body);
+  } finally {
+    // Without a code, nobody can redeem this grant.
+    if (credentialId !== undefined && !hasCode) await revokeGrant(context, credentialId, 'not_redeemed');
+  }
 }
 
 function grantDecision(context: Context, { request, granted }: SealedDecision): Promise<string> | undefined {

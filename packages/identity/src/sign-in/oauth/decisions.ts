@@ -2,6 +2,11 @@ import { recordedTransaction } from '../../records/journal/recorded-transaction.
 import { secretHash } from '../../service/secrets.ts';
 import type { PresentedSessionRow } from '../browser-sessions/browser-session.ts';
 import { resolveSession } from '../browser-sessions/browser-sessions.ts';
+import {
+  isRecentSignIn,
+  noteDecision,
+  shortenDecidingSession,
+} from '../browser-sessions/deciding-session.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import type {
@@ -22,10 +27,11 @@ import {
   createGrant,
   grantableScopes,
   requireConnectable,
+  serviceName,
 } from './oauth-grants.ts';
 import { findPendingDeviceCode, updateDecidedDeviceCode } from './oauth-handles.sql.ts';
-import { cliClientId } from './provider/authorization-server.ts';
-import { seal } from './seals.ts';
+import { cliClientId, codeSeconds, deviceCodeSeconds } from './provider/authorization-server.ts';
+import { seal } from './sealed/seals.ts';
 import { readReachedWorkspaces } from './workspaces/reached-workspaces.ts';
 
 /** The part of the flow in which the person decides: see docs/reference/oauth.md#decisions. */
@@ -73,9 +79,10 @@ export async function readRequest(context: Context, query: RequestQuery): Promis
     person: { id: personId, name: row.display_name },
     agents: agents.map(({ id, display_name: name }) => ({ id, name })),
     audience,
+    service: serviceName(audience),
     scopes,
     workspaces: workspaces ?? null,
-    isRecent: isRecent(context, row),
+    isRecent: isRecentSignIn(context.settings, row),
   };
 }
 
@@ -88,7 +95,7 @@ export async function decideRequest(context: Context, decision: RequestDecision)
   const { row } = await resolveSession(context, decision.token, 'browser_sessions.use');
   const pending = await findPending(context, row, decision);
   if (decision.decision === 'deny') return refuse(context, pending);
-  if (!isRecent(context, row)) fail('authentication_context_expired');
+  if (!isRecentSignIn(context.settings, row)) fail('authentication_context_expired');
   const { tenant_id: tenantId, principal_id: personId } = row;
   const { params } = pending.request;
   const audience = audienceOf(context, String(params['resource']));
@@ -97,9 +104,14 @@ export async function decideRequest(context: Context, decision: RequestDecision)
   if (scopes.length === 0 || !scopes.every((scope) => grantable.includes(scope))) fail('scope_not_allowed');
   const { principalId = personId } = decision;
   if (principalId !== personId) await requireConnectable(context.db, tenantId, personId, principalId);
-  const granted = { tenantId, personId, principalId, scopes };
-  if (pending.userCodeHash === undefined) return sealDecision(context, { ...pending, granted });
-  await grantDevice(context, pending, pending.userCodeHash, granted);
+  await noteDecision(context.db, row);
+  const granted = { tenantId, personId, principalId, scopes, sessionId: row.id };
+  const endsSession = decision.endsSession === true;
+  if (pending.userCodeHash === undefined) {
+    if (endsSession) await shortenDecidingSession(context.db, row.id, decisionSeconds + codeSeconds);
+    return sealDecision(context, { ...pending, granted });
+  }
+  await grantDevice(context, pending, pending.userCodeHash, { ...granted, endsSession });
   return { redirectTo: null };
 }
 
@@ -124,7 +136,7 @@ async function grantDevice(
   context: Context,
   { request }: Pending,
   userCodeHash: string,
-  granted: NonNullable<SealedDecision['granted']>,
+  { endsSession, ...granted }: NonNullable<SealedDecision['granted']> & { readonly endsSession: boolean },
 ): Promise<void> {
   const { client, params, uid } = request;
   const resource = String(params['resource']);
@@ -139,6 +151,7 @@ async function grantDevice(
     };
     if ((await inside.db.row(updateDecidedDeviceCode(userCodeHash, credentialId, decided))) === undefined)
       fail('invalid_user_code');
+    if (endsSession) await shortenDecidingSession(inside.db, granted.sessionId, deviceCodeSeconds);
   });
 }
 
@@ -192,17 +205,6 @@ async function requireClientOfTenant(
 ): Promise<void> {
   const owner = await tenantOfClient(db, clientId);
   if (owner !== undefined && owner !== tenantId) refused();
-}
-
-/**
- * The same rule as for issuing a platform access token, because a grant is worth as much. A provider that states no
- * time may have signed the person in long ago.
- */
-function isRecent(
-  { settings }: Context,
-  { auth_age_seconds: age, is_time_proven: isProven }: PresentedSessionRow,
-): boolean {
-  return isProven && age <= settings.IAM_PAT_MAX_AUTHENTICATION_AGE_SECONDS;
 }
 
 function scopesIn(params: Readonly<Record<string, string>>): string[] {

@@ -153,6 +153,39 @@ describe('a device code', () => {
     assert.equal((await from('198.51.100.2')).status, 200);
   });
 
+  test('is limited exactly, also for simultaneous requests', async () => {
+    const headers = { 'x-forwarded-for': '198.51.100.3' };
+    const requests = await identity.pool.transaction(async (db) => {
+      // The requests wait for the table, so that none of them could see the code of another that runs beside it.
+      await db.run(sql`lock table oauth_handles in access exclusive mode`);
+      const sent = Array.from({ length: 25 }, () => requestDevice(identity, {}, headers));
+      await untilBlocked(identity, 1);
+      return sent;
+    });
+    const statuses = (await Promise.all(requests)).map(({ status }) => status);
+    assert.equal(statuses.filter((status) => status === 200).length, pendingDeviceCodes.ofOneMax);
+    assert.equal(statuses.filter((status) => status === 429).length, 25 - pendingDeviceCodes.ofOneMax);
+  });
+
+  test('that was refused counts until its device has learned of it', async () => {
+    const headers = { 'x-forwarded-for': '198.51.100.4' };
+    const codes: { device_code: string; user_code: string }[] = [];
+    for (let count = 0; count < pendingDeviceCodes.ofOneMax; count += 1)
+      codes.push(await made(requestDevice(identity, {}, headers)));
+    for (const { user_code: userCode } of codes)
+      await made(decide(identity, person, { userCode, decision: 'deny' }));
+    assert.equal((await requestDevice(identity, {}, headers)).status, 429);
+    const [refused] = codes;
+    assert.ok(refused);
+    assert.equal(
+      (await decide(identity, person, { userCode: refused.user_code })).body.detail,
+      'invalid_user_code',
+    );
+    assert.deepEqual((await pollLater(refused.device_code)).body, { error: 'access_denied' });
+    assert.equal((await requestDevice(identity, {}, headers)).status, 200);
+    assert.deepEqual((await pollLater(refused.device_code)).body, { error: 'invalid_grant' });
+  });
+
   test('is deleted an hour after it has expired', async () => {
     await newDevice(identity);
     await identity.pool.run(sql`update oauth_handles set expires_at = now() - interval '61 min'`);

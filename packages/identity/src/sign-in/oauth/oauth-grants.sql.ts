@@ -3,18 +3,26 @@ import { sql } from '@baton/kernel/database/sql';
 export interface LiveGrantRow {
   credential_id: string;
   tenant_id: string;
+  principal_id: string;
   client_id: string;
   resource: string;
   public_prefix: string;
+  secret_hash: string;
   scope_ceiling: string[];
+  granted_by: string;
+  browser_session_id: string | null;
+  created_at: string;
   created_seconds: number;
   expires_seconds: number;
 }
 
-/** A grant whose tokens are currently accepted. If it is an agent's, its person must still be active, too. */
+/**
+ * A grant whose tokens are currently accepted. If it is an agent's, its person must still be an active member, too.
+ */
 export function findLiveGrant(credentialId: string) {
   return sql<LiveGrantRow>`
-    select g.credential_id, g.tenant_id, g.client_id, g.resource, c.public_prefix, c.scope_ceiling,
+    select g.credential_id, g.tenant_id, c.principal_id, g.client_id, g.resource, c.public_prefix, c.secret_hash, c.scope_ceiling,
+      g.granted_by, g.browser_session_id, g.created_at,
       floor(extract(epoch from g.created_at))::float8 as created_seconds,
       floor(extract(epoch from c.expires_at))::float8 as expires_seconds
     from oauth_grants g
@@ -23,9 +31,10 @@ export function findLiveGrant(credentialId: string) {
     join principals p on p.id = c.principal_id
     join principals b on b.id = g.granted_by
     join memberships m on m.tenant_id = g.tenant_id and m.principal_id = c.principal_id
+    join memberships bm on bm.tenant_id = g.tenant_id and bm.principal_id = g.granted_by
     where g.credential_id = ${credentialId} and c.revoked_at is null and c.generation = p.token_generation
       and c.expires_at > now() and t.status = 'active' and p.status = 'active' and b.status = 'active'
-      and m.status = 'active'`;
+      and m.status = 'active' and bm.status = 'active'`;
 }
 
 export function insertGrant(made: {
@@ -34,10 +43,12 @@ export function insertGrant(made: {
   grantedBy: string;
   clientId: string;
   resource: string;
+  browserSessionId: string;
 }) {
   return sql`
-    insert into oauth_grants (credential_id, tenant_id, granted_by, client_id, resource)
-    values (${made.credentialId}, ${made.tenantId}, ${made.grantedBy}, ${made.clientId}, ${made.resource})`;
+    insert into oauth_grants (credential_id, tenant_id, granted_by, client_id, resource, browser_session_id)
+    values (${made.credentialId}, ${made.tenantId}, ${made.grantedBy}, ${made.clientId}, ${made.resource},
+      ${made.browserSessionId})`;
 }
 
 /** The live grants of a person beyond the newest ones, least recently used first. */

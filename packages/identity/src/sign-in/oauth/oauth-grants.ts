@@ -11,13 +11,14 @@ import {
   addCredential,
   requireSignIn,
 } from '../../credentials/platform-access-tokens/platform-access-tokens.ts';
+import { lockMember } from '../../directory/principals/principals.ts';
 import { revokeToken } from '../../directory/revocation/revocation.ts';
-import { exchangeGrant } from '../../issuing/exchange/exchanges.ts';
 import { audit } from '../../records/audit.ts';
 import { emit } from '../../records/journal/journal.ts';
 import { recordedTransaction } from '../../records/journal/recorded-transaction.ts';
 import { isScope, sortedSet } from '../../service/fields.ts';
 import { secretHash } from '../../service/secrets.ts';
+import { requireDecidingSession } from '../browser-sessions/deciding-session.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import {
@@ -28,7 +29,6 @@ import {
   insertGrant,
   shareConnector,
 } from './oauth-grants.sql.ts';
-import type { MintedToken } from './provider/provider-state.ts';
 
 export const agentsShownMax = 100;
 const nameLengthMax = 200;
@@ -45,6 +45,8 @@ export interface GrantDecision {
   readonly clientName: string;
   readonly resource: string;
   readonly scopes: readonly string[];
+  /** The session in which the person decided. */
+  readonly sessionId: string;
 }
 
 /**
@@ -55,14 +57,13 @@ export interface GrantDecision {
  */
 export async function createGrant(context: Context, decision: GrantDecision): Promise<string> {
   const { db, settings } = context;
-  const { tenantId, personId, principalId, clientId, resource, scopes } = decision;
-  const person = await signInOf(context, tenantId, personId, 'invalid_token');
+  const { tenantId, personId, principalId, clientId, resource, scopes, sessionId } = decision;
+  // Locked before the session, so that a disabled person waits for the grant, and then revokes it.
+  if ((await lockMember(db, tenantId, personId)) === undefined) fail('invalid_token');
+  const person = await requireDecidingSession(context, decision);
   if (principalId !== personId && !(await db.row(shareConnector(tenantId, personId, principalId))))
     fail('agent_not_connectable');
-  const snapshot =
-    principalId === personId
-      ? person
-      : await signInOf(context, tenantId, principalId, 'agent_not_connectable');
+  const snapshot = principalId === personId ? person : await signInOfAgent(context, tenantId, principalId);
   const audience = audienceOf(context, resource);
   const made = await addCredential(db, {
     id: randomUUID(),
@@ -84,7 +85,16 @@ export async function createGrant(context: Context, decision: GrantDecision): Pr
   });
   if (made === undefined)
     return fail('invalid_authorization_request', {}, { reason: 'the request was decided before' });
-  await db.run(insertGrant({ credentialId: made.id, tenantId, grantedBy: personId, clientId, resource }));
+  await db.run(
+    insertGrant({
+      credentialId: made.id,
+      tenantId,
+      grantedBy: personId,
+      clientId,
+      resource,
+      browserSessionId: sessionId,
+    }),
+  );
   emit(context, platformAccessTokenIssued, { tenantId, aggregateId: made.id }, payloadOf(made));
   audit(context, {
     tenantId,
@@ -97,19 +107,13 @@ export async function createGrant(context: Context, decision: GrantDecision): Pr
   return made.id;
 }
 
-/**
- * Locks the principal. A principal that was disabled after the decision is refused like one that was disabled before.
- */
-async function signInOf(
-  context: Context,
-  tenantId: string,
-  principalId: string,
-  refused: 'invalid_token' | 'agent_not_connectable',
-): Promise<SignInSnapshot> {
+/** Locks the agent. An agent that was disabled after the decision is refused like one that was disabled before. */
+async function signInOfAgent(context: Context, tenantId: string, agentId: string): Promise<SignInSnapshot> {
   try {
-    return await requireSignIn(context, tenantId, principalId);
+    return await requireSignIn(context, tenantId, agentId);
   } catch (error) {
-    if (error instanceof Refusal && /^principal_not_(active|found)$/.test(error.code)) fail(refused);
+    if (error instanceof Refusal && /^principal_not_(active|found)$/.test(error.code))
+      fail('agent_not_connectable');
     throw error;
   }
 }
@@ -137,6 +141,19 @@ export async function requireConnectable(
 /** The audience of a resource; the settings map the addresses of services to audiences. */
 export function audienceOf({ settings }: Pick<Context, 'settings'>, resource: string): string {
   return settings.resources.get(resource) ?? fail('audience_not_allowed');
+}
+
+const serviceNames: Readonly<Record<string, string>> = {
+  'control-plane': 'Baton (tasks and projects)',
+  'memory-service': 'Memory service',
+  'policy-service': 'Policy service',
+  'entitlement-service': 'Entitlement service',
+};
+
+/** The name of an audience for people. Audiences of other services have only a key, which is made readable. */
+export function serviceName(audience: string): string {
+  const words = audience.replaceAll(/[-_.:/]+/g, ' ').trim();
+  return serviceNames[audience] ?? `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`;
 }
 
 /**
@@ -171,22 +188,6 @@ export async function grantPayloadOf(db: Db, credentialId: string): Promise<Adap
     exp: row.expires_seconds,
     resources: { [row.resource]: row.scope_ceiling.join(' ') },
   };
-}
-
-/**
- * Signs an access token of a grant: one of Baton's own, as for any other credential.
- * @param found the payload of a code or a refresh token
- * @throws Refusal `invalid_grant`, `audience_not_allowed`, `scope_not_allowed`, `unavailable`
- */
-export async function exchangeLiveGrant(
-  context: Context,
-  found: Readonly<Record<string, unknown>>,
-  scopes: readonly string[] | undefined,
-): Promise<MintedToken> {
-  const row = await context.pool.row(findLiveGrant(String(found['grantId'])));
-  if (row === undefined) return fail('invalid_grant', {}, { reason: 'the grant has ended' });
-  const audience = audienceOf(context, row.resource);
-  return exchangeGrant(context, { publicPrefix: row.public_prefix, audience, scopes: scopes ?? [] });
 }
 
 /** Revokes a grant and thereby its access tokens; repeating it changes nothing. */

@@ -1,17 +1,20 @@
 import { sql } from '@baton/kernel/database/sql';
-
-/** The models of the provider library that are stored as rows. */
-export type HandleKind = 'AuthorizationCode' | 'RefreshToken' | 'DeviceCode';
+import type { HandleKind } from './provider/provider-state.ts';
 
 export interface HandleRow {
   payload: Record<string, unknown>;
   consumed_seconds: number | null;
+  credential_id: string | null;
+  /** Of the credential of the grant. */
+  grant_secret_hash: string | null;
 }
 
 export function findHandle(kind: HandleKind, handleHash: string) {
   return sql<HandleRow>`
-    select payload, floor(extract(epoch from consumed_at))::float8 as consumed_seconds
-    from oauth_handles where kind = ${kind} and handle_hash = ${handleHash}`;
+    select h.payload, floor(extract(epoch from h.consumed_at))::float8 as consumed_seconds, h.credential_id,
+      c.secret_hash as grant_secret_hash
+    from oauth_handles h left join platform_access_tokens c on c.id = h.credential_id
+    where h.kind = ${kind} and h.handle_hash = ${handleHash}`;
 }
 
 export function insertHandle(made: {
@@ -25,6 +28,64 @@ export function insertHandle(made: {
     insert into oauth_handles (kind, handle_hash, credential_id, payload, expires_at)
     values (${made.kind}, ${made.handleHash}, ${made.credentialId}, ${JSON.stringify(made.payload)}::jsonb,
       now() + make_interval(secs => ${made.lifetimeSeconds}))`;
+}
+
+/**
+ * Uses up a code or a refresh token, and stores the refresh token that replaces it: both or neither. A code needs the
+ * session in which the person decided, whose end waits for this statement. Of the used refresh tokens of a grant only
+ * the last one keeps a row.
+ * @param made.issued absent for a client without refresh tokens
+ * @returns no row if the handle was used before, or the session has ended
+ */
+export function updateRedeemed(made: {
+  kind: HandleKind;
+  handleHash: string;
+  credentialId: string;
+  issued: { handleHash: string; payload: object; lifetimeSeconds: number } | undefined;
+}) {
+  const { kind, handleHash, credentialId, issued } = made;
+  return sql<{ redeemed: boolean }>`
+    with session as materialized (
+      select s.id from oauth_grants g join browser_sessions s on s.id = g.browser_session_id
+      where g.credential_id = ${credentialId} and s.ended_at is null
+      for share of s
+    ), used as (
+      update oauth_handles set consumed_at = now()
+      where kind = ${kind} and handle_hash = ${handleHash} and consumed_at is null
+        and (kind = 'RefreshToken' or exists (select from session))
+      returning credential_id
+    ), issued as (
+      insert into oauth_handles (kind, handle_hash, credential_id, payload, expires_at)
+      select 'RefreshToken', ${issued?.handleHash ?? null}, credential_id,
+        ${issued === undefined ? null : JSON.stringify(issued.payload)}::jsonb,
+        now() + make_interval(secs => ${issued?.lifetimeSeconds ?? 0})
+      from used where ${issued !== undefined}
+      on conflict do nothing
+    ), forgotten as (
+      delete from oauth_handles
+      where kind = 'RefreshToken' and credential_id = ${credentialId} and consumed_at is not null
+        and handle_hash <> ${handleHash} and exists (select from used)
+    )
+    select true as redeemed from used`;
+}
+
+/**
+ * The unused refresh token that replaced a used one.
+ * @param repeatSeconds how long ago the former one may have been used
+ */
+export function findSuccessor(handleHash: string, successorHashes: readonly string[], repeatSeconds: number) {
+  return sql<{ handle_hash: string }>`
+    select next.handle_hash
+    from oauth_handles former
+    join oauth_handles next on next.kind = 'RefreshToken' and next.credential_id = former.credential_id
+    where former.kind = 'RefreshToken' and former.handle_hash = ${handleHash}
+      and former.consumed_at > now() - make_interval(secs => ${repeatSeconds})
+      and next.handle_hash = any (${successorHashes}) and next.consumed_at is null`;
+}
+
+/** Device codes are stored one at a time, so that the number of pending ones is exact. */
+export function lockDeviceCodes() {
+  return sql`select pg_advisory_xact_lock(19027::bigint << 48)`;
 }
 
 /** Returns no row if the requester, or all requesters together, have too many pending codes. */
@@ -53,23 +114,6 @@ export function insertDeviceCode(made: {
     returning true as inserted`;
 }
 
-/** Returns no row if the handle was already consumed, in any process. */
-export function updateConsumed(kind: HandleKind, handleHash: string) {
-  return sql<{ consumed: boolean }>`
-    update oauth_handles set consumed_at = now()
-    where kind = ${kind} and handle_hash = ${handleHash} and consumed_at is null
-    returning true as consumed`;
-}
-
-/** Deletes the oldest used refresh tokens of a grant; used ones are stored so that reuse of a copy is recognized. */
-export function deleteOldRefreshTokens(credentialId: string, keptMax: number) {
-  return sql`
-    delete from oauth_handles where kind = 'RefreshToken' and handle_hash in (
-      select handle_hash from oauth_handles
-      where credential_id = ${credentialId} and kind = 'RefreshToken' and consumed_at is not null
-      order by created_at desc offset ${keptMax})`;
-}
-
 export function deleteHandle(kind: HandleKind, handleHash: string) {
   return sql`delete from oauth_handles where kind = ${kind} and handle_hash = ${handleHash}`;
 }
@@ -89,16 +133,19 @@ export function findPendingDeviceCode(userCodeHash: string) {
   return sql<DeviceCodeRow>`
     select payload, created_at, expires_at from oauth_handles
     where kind = 'DeviceCode' and user_code_hash = ${userCodeHash} and requested_by is not null
-      and expires_at > now()`;
+      and payload ->> 'error' is null and expires_at > now()`;
 }
 
-/** Returns no row if the code has already been approved or denied. */
+/**
+ * A refused code counts as pending until its device has learned of it, because refusing costs nothing: an approved one
+ * creates a grant. Returns no row if the code has already been approved or denied. */
 export function updateDecidedDeviceCode(userCodeHash: string, credentialId: string | null, decided: object) {
   return sql<{ decided: boolean }>`
     update oauth_handles
-    set payload = payload || ${JSON.stringify(decided)}::jsonb, credential_id = ${credentialId}, requested_by = null
+    set payload = payload || ${JSON.stringify(decided)}::jsonb, credential_id = ${credentialId},
+      requested_by = case when ${credentialId}::uuid is null then requested_by end
     where kind = 'DeviceCode' and user_code_hash = ${userCodeHash} and requested_by is not null
-      and expires_at > now()
+      and payload ->> 'error' is null and expires_at > now()
     returning true as decided`;
 }
 
@@ -120,6 +167,19 @@ export function findGrantOfRefreshToken(handleHash: string) {
     select c.id as credential_id, c.tenant_id, c.principal_id
     from oauth_handles h join platform_access_tokens c on c.id = h.credential_id
     where h.kind = 'RefreshToken' and h.handle_hash = ${handleHash}`;
+}
+
+/** Grants whose code expired before its client redeemed it. Locked ones are left for the next run. */
+export function findUnredeemedGrants(rowsMax: number) {
+  return sql<{ credential_id: string; tenant_id: string }>`
+    select c.id as credential_id, c.tenant_id
+    from oauth_handles h
+    join platform_access_tokens c on c.id = h.credential_id
+    join principals p on p.id = c.principal_id
+    where h.kind in ('AuthorizationCode', 'DeviceCode') and h.consumed_at is null and h.expires_at < now()
+      and c.revoked_at is null and c.generation = p.token_generation
+    order by h.expires_at limit ${rowsMax}
+    for no key update of c skip locked`;
 }
 
 export function deleteExpiredHandles(keptSeconds: number, rowsMax: number) {

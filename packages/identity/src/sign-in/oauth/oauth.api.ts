@@ -14,8 +14,8 @@ import {
 } from './authorization-request.ts';
 import { beginAuthorization, resumeAuthorization } from './authorization-requests.ts';
 import { decideRequest, readRequest } from './decisions.ts';
-import { interactionPage, pageHeaders } from './interaction-page.ts';
-import { sealedLengthMax } from './seals.ts';
+import { interactionPage, pageHeaders } from './pages/interaction-page.ts';
+import { sealedLengthMax } from './sealed/seals.ts';
 import { authorizeDevice } from './token-grants.ts';
 
 const Page = z.string().meta({ contentMediaType: 'text/html' });

@@ -1,41 +1,52 @@
 import type { Adapter, AdapterPayload } from 'oidc-provider';
+import { ConcurrencyLimit } from '@baton/kernel/limits/concurrency-limit';
 import { clientOfAddress } from '@baton/kernel/listener/counted-address';
 import { observer } from '@baton/kernel/process/observer';
 import { secretHash } from '../../service/secrets.ts';
 import { fail } from '../errors.ts';
 import { findRegisteredClient } from './clients/oauth-clients.ts';
-import { exchangeLiveGrant, grantPayloadOf, revokeGrant } from './oauth-grants.ts';
+import { grantPayloadOf, revokeGrant } from './oauth-grants.ts';
 import {
   deleteHandle,
   deleteHandlesOf,
-  deleteOldRefreshTokens,
   findHandle,
-  type HandleKind,
   insertDeviceCode,
   insertHandle,
-  updateConsumed,
+  lockDeviceCodes,
 } from './oauth-handles.sql.ts';
-import { currentState } from './provider/provider-state.ts';
+import { currentState, type HandleKind } from './provider/provider-state.ts';
+import { grantOfFormerToken, prepareRedemption, repeatedSuccessor } from './redemption.ts';
 
-/**
- * How many used refresh tokens of a grant are recognized when they are used again; a new one is made every few minutes.
- */
-const usedRefreshTokensMax = 50;
 export const pendingDeviceCodes = { ofOneMax: 20, max: 10_000 };
+/**
+ * Device codes are stored one at a time, so the others wait here, without a connection to the database; and in one line
+ * per address, so that nobody can fill the line of all.
+ */
+const storingBounds = { runningMax: 1, waitMsMax: 5000 };
+const storingOfOne = new ConcurrencyLimit('device codes of the address', { ...storingBounds, queuedMax: 30 });
+const storing = new ConcurrencyLimit('device codes', { ...storingBounds, queuedMax: 1000 });
 
 /**
  * The store of the provider library. Handles are looked up by their hashes and never stored; sessions, requests and
  * access tokens have no rows at all.
  */
 export function adapterFor(model: string): Adapter {
-  const make = adapters[model];
-  return make === undefined ? unused(model) : make();
+  const adapter = adapters[model]?.() ?? unused(model);
+  return {
+    upsert: (id, payload, expiresIn) => storingFailure(() => adapter.upsert(id, payload, expiresIn)),
+    find: (id) => storingFailure(() => adapter.find(id)),
+    findByUserCode: (userCode) => storingFailure(() => adapter.findByUserCode(userCode)),
+    findByUid: (uid) => storingFailure(() => adapter.findByUid(uid)),
+    consume: (id) => storingFailure(() => adapter.consume(id)),
+    destroy: (id) => storingFailure(() => adapter.destroy(id)),
+    revokeByGrantId: (grantId) => storingFailure(() => adapter.revokeByGrantId(grantId)),
+  };
 }
 
 const adapters: Readonly<Record<string, () => Adapter>> = {
   // People sign in for every request, so no session lasts beyond a request.
   Session: () => ({ ...nothing }),
-  // Every token is Baton's own, signed for the response: see `consume` below.
+  // Every token is Baton's own, signed for the response: see `prepareUse`.
   AccessToken: () => ({ ...nothing }),
   Interaction: () => ({
     ...nothing,
@@ -82,15 +93,8 @@ function handles(kind: HandleKind): Adapter {
   return {
     ...nothing,
     upsert: (handle, payload, expiresIn) => storeHandle(kind, handle, payload, expiresIn ?? 0),
-    async find(handle) {
-      const row = await pool().row(findHandle(kind, secretHash(handle)));
-      if (row === undefined) return undefined;
-      const consumed = row.consumed_seconds;
-      const payload = { ...row.payload, jti: handle, ...(consumed !== null && { consumed }) };
-      currentState().found = payload;
-      return payload;
-    },
-    consume: (handle) => storingFailure(() => consumeHandle(kind, handle)),
+    find: (handle) => findStored(kind, handle),
+    consume: (handle) => prepareUse(kind, handle),
     async destroy(handle) {
       await pool().run(deleteHandle(kind, secretHash(handle)));
     },
@@ -100,64 +104,89 @@ function handles(kind: HandleKind): Adapter {
   };
 }
 
+async function findStored(kind: HandleKind, handle: string): Promise<AdapterPayload | undefined> {
+  const state = currentState();
+  const { context } = state;
+  const row = await context.pool.row(findHandle(kind, secretHash(handle)));
+  if (row === undefined) {
+    const former = kind === 'RefreshToken' ? await grantOfFormerToken(context.pool, handle) : undefined;
+    if (former !== undefined)
+      state.formerToken = { credentialId: former.credential_id, clientId: former.client_id };
+    return undefined;
+  }
+  const { credential_id: credentialId, grant_secret_hash: hash, consumed_seconds: consumed } = row;
+  // The library revokes the grant of a consumed token, so it must not know about a use that may be repeated.
+  const isRepeated =
+    kind === 'RefreshToken' &&
+    consumed !== null &&
+    credentialId !== null &&
+    hash !== null &&
+    (await repeatedSuccessor(context, { credentialId, secretHash: hash }, handle)) !== undefined;
+  const payload = { ...row.payload, jti: handle, ...(consumed !== null && !isRepeated && { consumed }) };
+  state.found = payload;
+  return payload;
+}
+
 async function storeHandle(
   kind: HandleKind,
   handle: string,
   { jti: _handle, userCode, ...payload }: AdapterPayload,
   lifetimeSeconds: number,
 ): Promise<void> {
-  const { context, client } = currentState();
+  const { context, client, redemption } = currentState();
   const { pool } = context;
+  // Stored together with the use of its predecessor, which also determines its text: see `completeRedemption`.
+  if (kind === 'RefreshToken') {
+    if (redemption === undefined) throw new Error('A refresh token was issued for no code.');
+    redemption.issued = { payload, lifetimeSeconds };
+    return;
+  }
   observer()?.made(kind, handle);
   const handleHash = secretHash(handle);
   if (kind === 'DeviceCode') {
-    const made = await pool.row(
-      insertDeviceCode({
-        handleHash,
-        userCodeHash: secretHash(String(userCode)),
-        requestedBy: clientOfAddress(context.address),
-        payload: { ...payload, clientName: client?.name },
-        lifetimeSeconds,
-        pendingOfOneMax: pendingDeviceCodes.ofOneMax,
-        pendingMax: pendingDeviceCodes.max,
-      }),
-    );
-    if (made === undefined)
-      await storingFailure(async () =>
-        fail('too_many_device_codes', {}, { headers: { 'retry-after': '60' } }),
-      );
+    const requestedBy = clientOfAddress(context.address);
+    const insert = insertDeviceCode({
+      handleHash,
+      userCodeHash: secretHash(String(userCode)),
+      requestedBy,
+      payload: { ...payload, clientName: client?.name },
+      lifetimeSeconds,
+      pendingOfOneMax: pendingDeviceCodes.ofOneMax,
+      pendingMax: pendingDeviceCodes.max,
+    });
+    const store = () =>
+      pool.transaction(async (db) => {
+        await db.run(lockDeviceCodes());
+        return db.row(insert);
+      });
+    const made = await storingOfOne.run(requestedBy, () => storing.run('', store));
+    if (made === undefined) fail('too_many_device_codes', {}, { headers: { 'retry-after': '60' } });
     return;
   }
   const credentialId = payload.grantId as string;
   await pool.run(insertHandle({ kind, handleHash, credentialId, payload, lifetimeSeconds }));
-  if (kind === 'RefreshToken') await pool.run(deleteOldRefreshTokens(credentialId, usedRefreshTokensMax));
 }
 
 /**
- * Uses up a code or a refresh token. The access token is signed first, so that nobody loses the code to a full signing
- * queue; the token is dropped if a concurrent request has used the handle in the meantime, which revokes the grant like
- * every second use.
+ * Signs the access token for a code or a refresh token. The handle is used up only when the library has checked
+ * everything else: see `completeRedemption`.
  */
-async function consumeHandle(kind: HandleKind, handle: string): Promise<void> {
+async function prepareUse(kind: HandleKind, handle: string): Promise<void> {
   const state = currentState();
-  const { context, found = {}, scopes, resource } = state;
+  const { context, found = {}, resource } = state;
   // Compared here, because the library would use up the handle before it compares them.
   if (resource !== undefined && resource !== found['resource']) fail('audience_not_allowed');
-  const isGranted = found['error'] === undefined;
-  const minted = isGranted ? await exchangeLiveGrant(context, found, scopes) : undefined;
-  if ((await context.pool.row(updateConsumed(kind, secretHash(handle)))) === undefined) {
-    await revokeGrant(context, String(found['grantId']), 'handle_reused');
-    fail('invalid_grant', {}, { reason: 'used at the same time' });
-  }
-  if (minted !== undefined) state.minted = minted;
+  // The device learns only once that it was refused.
+  if (found['error'] !== undefined) await context.pool.run(deleteHandle(kind, secretHash(handle)));
+  else state.redemption = await prepareRedemption(context, kind, handle, state);
 }
 
-/** The library reports any error of ours as a server error. */
-async function storingFailure(work: () => Promise<void>): Promise<void> {
+/** The library reports any error of ours, also of the database, as a server error. */
+async function storingFailure<Value>(work: () => Promise<Value>): Promise<Value> {
   try {
-    await work();
+    return await work();
   } catch (error) {
-    currentState().failure = error;
+    currentState().failure ??= error;
     throw error;
   }
 }

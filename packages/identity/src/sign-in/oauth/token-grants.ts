@@ -7,10 +7,12 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import type { DeviceAuthorization, DeviceAuthorizationRequest } from './authorization-request.ts';
 import { normalizedParams } from './authorization-requests.ts';
+import { revokeGrant } from './oauth-grants.ts';
 import { findGrantOfRefreshToken, updatePolled } from './oauth-handles.sql.ts';
 import { deviceCodeSeconds, deviceGrant, pollSeconds, routes } from './provider/authorization-server.ts';
 import { callProvider, type ProviderAnswer } from './provider/provider-request.ts';
 import type { ProviderState } from './provider/provider-state.ts';
+import { completeRedemption, grantOfFormerToken } from './redemption.ts';
 
 /**
  * The grants of the token endpoint that the provider library implements: an authorization code, a refresh token and a
@@ -39,15 +41,19 @@ export function createProviderGrant(
     // different error.
     if (answer.body['error'] === 'invalid_client' && state.isDocumentMissing === true)
       fail('unavailable', {}, { headers: { 'retry-after': '10' }, reason: 'the document of the client' });
-    if (answer.status !== 200 || state.minted === undefined) return refuseAnswer(answer);
-    const { accessToken, expiresIn, scope } = state.minted;
-    const refreshToken = answer.body['refresh_token'];
+    const { redemption, formerToken } = state;
+    const isReused = answer.body['error'] === 'invalid_grant' && formerToken !== undefined;
+    if (isReused && formerToken.clientId === sent['client_id'])
+      await revokeGrant(context, formerToken.credentialId, 'handle_reused');
+    if (answer.status !== 200 || redemption === undefined) return refuseAnswer(answer);
+    const refreshToken = await completeRedemption(context, redemption);
+    const { accessToken, expiresIn, scope } = redemption.minted;
     return {
       access_token: accessToken,
       token_type: 'Bearer',
       expires_in: expiresIn,
       scope: scope.join(' '),
-      ...(typeof refreshToken === 'string' && { refresh_token: `${refreshTokenPrefix}${refreshToken}` }),
+      ...(refreshToken !== undefined && { refresh_token: `${refreshTokenPrefix}${refreshToken}` }),
     };
   };
 }
@@ -88,7 +94,10 @@ async function admitPoll({ pool }: Context, deviceCode: string | undefined): Pro
 
 /** Ends the grant of a refresh token that its holder presents, whether the token was used or not. */
 export const revokeRefreshToken: RefreshTokenRevocation = async (context, refreshToken) => {
-  const found = await context.db.row(findGrantOfRefreshToken(secretHash(withoutPrefix(refreshToken))));
+  const handle = withoutPrefix(refreshToken);
+  const found =
+    (await context.db.row(findGrantOfRefreshToken(secretHash(handle)))) ??
+    (await grantOfFormerToken(context.db, handle));
   if (found === undefined) return;
   const { tenant_id: tenantId, credential_id: credentialId, principal_id: actor } = found;
   await revokeToken(context, { tenantId, credentialId, reason: 'logout', actor });

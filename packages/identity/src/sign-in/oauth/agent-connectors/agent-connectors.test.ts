@@ -140,6 +140,17 @@ test('disabling the person disconnects the clients that they have connected as a
   assert.equal((await refresh(identity, granted.refresh_token)).body.error, 'invalid_grant');
 });
 
+test('a person who is no longer a member of the tenant refreshes no client of an agent', async () => {
+  const agentId = await makePrincipal(identity, tenantId);
+  const person = await makePerson(identity, tenantId);
+  await send('PUT', agentId, person.principalId);
+  const granted = await connect(identity, person, {}, { principalId: agentId });
+  await identity.pool.run(
+    sql`update memberships set status = 'disabled' where principal_id = ${person.principalId}`,
+  );
+  assert.equal((await refresh(identity, granted.refresh_token)).body.error, 'invalid_grant');
+});
+
 test('connectors are people, of an agent, and at most 100', async () => {
   const agentId = await makePrincipal(identity, tenantId);
   const personId = await makeHuman(identity, tenantId);

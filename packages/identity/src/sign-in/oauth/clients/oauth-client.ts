@@ -17,7 +17,7 @@ export const RedirectUri = z
     'must be an https address, an http address of 127.0.0.1, [::1] or localhost, or have the scheme of an application (`com.example.app:/…`), without a fragment',
   );
 
-function isRedirectUri(text: string): boolean {
+export function isRedirectUri(text: string): boolean {
   const url = URL.parse(text);
   if (url === null || text.includes('#') || url.username !== '' || url.password !== '') return false;
   if (url.protocol === 'https:') return url.hostname !== '';

@@ -142,9 +142,10 @@ function configurationOf(
         ack: 'draft-02',
         allowFetch: () => {
           const state = currentState();
-          const isAllowed = documents.isAllowed(state.context.address);
-          if (!isAllowed) state.isDocumentMissing = true;
-          return isAllowed;
+          // Simultaneous requests share one fetch, which runs for the first of them and clears only its state. So the
+          // others can't take a failure of the network for a client that no longer exists.
+          state.isDocumentMissing = true;
+          return documents.isAllowed(state.context.address);
         },
         cacheDuration: documentCacheSeconds,
       },
@@ -155,9 +156,11 @@ function configurationOf(
 async function fetchDocument(documents: DocumentFetch, url: string | URL | Request): Promise<Response> {
   const state = currentState();
   try {
-    return await documents.fetch(url, state.context.address);
+    const document = await documents.fetch(url, state.context.address);
+    state.isDocumentMissing = false;
+    return document;
   } catch (error) {
-    if (!(error instanceof BadDocument)) state.isDocumentMissing = true;
+    state.isDocumentMissing = !(error instanceof BadDocument);
     throw error;
   }
 }

@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { startIdentity, type TestIdentity, testSigningKey } from '../../../testing/identity.ts';
 import { made, makeAudience, makeTenant, readScope, writeScope } from '../../../testing/objects.ts';
@@ -165,7 +166,6 @@ describe('a client with a metadata document', { skip }, () => {
       { redirect_uris: ['https://editor.example/redirect'] },
       {},
     ],
-    ['with a script as redirect address', '/script.json', { redirect_uris: ['javascript:alert(1)'] }, {}],
     ['that is missing', '/missing.json', {}, { status: 404 }],
     ['behind a redirect', '/moved.json', {}, { status: 302, headers: { location: '/editor.json' } }],
     ['that is too long', '/long.json', { client_uri: `https://x/${'x'.repeat(9000)}` }, {}],
@@ -173,6 +173,24 @@ describe('a client with a metadata document', { skip }, () => {
     test(`is refused ${name}`, async () => {
       const { status, location } = await attempt(publish(path, more, answer));
       assert.deepEqual([status, location], [400, undefined]);
+    });
+
+  for (const [name, redirect_uri, application_type] of [
+    ['an unencrypted address', 'http://evil.example/callback', 'web'],
+    ['a script', 'javascript:alert(1)', 'native'],
+    ['a scheme of the system', 'smb://evil.example/share', 'native'],
+    ['credentials in the address', 'https://user:pass@evil.example/callback', 'web'],
+  ] as const)
+    test(`is sent nowhere by ${name}, and still to its other addresses`, async () => {
+      const more = { application_type, redirect_uris: [callback, redirect_uri] };
+      const clientId = publish(`/${name.replaceAll(' ', '-')}.json`, more);
+      // Another process, because the number of fetches per address and minute is limited.
+      const other = await identity.another();
+      const given = { ...requestOf(makePkce()), client_id: clientId };
+      const { status, location } = await authorize(other, { ...given, redirect_uri });
+      assert.deepEqual([status, location], [400, undefined]);
+      assert.equal((await authorize(other, { ...given, redirect_uri: callback })).status, 303);
+      await other.close();
     });
 
   test('that has not been allowed anything is sent nowhere, except on the same machine', async () => {
@@ -264,6 +282,39 @@ describe('a client with a metadata document', { skip }, () => {
     assert.deepEqual([gone.status, gone.body.error], [401, 'invalid_client']);
     documents.set('/down.json', published as NonNullable<typeof published>);
     assert.equal((await refresh(other, token, { client_id: clientId })).status, 200);
+    await other.close();
+    await first.close();
+  });
+
+  test('keeps every refresh token that is used while one fetch of its document fails', async () => {
+    const clientId = publish('/shared.json');
+    const first = await identity.another();
+    const given = { client_id: clientId, redirect_uri: callback };
+    const grants = [await connect(first, person, given), await connect(first, person, given)];
+    const other = await identity.another();
+    const held: (() => void)[] = [];
+    const listeners = server.listeners('request') as ((...given: unknown[]) => void)[];
+    server.removeAllListeners('request');
+    let isDown = false;
+    server.on('request', (req) => {
+      if (isDown) req.socket.destroy();
+      else held.push(() => req.socket.destroy());
+    });
+    const refreshing = grants.map(async ({ refresh_token: token }, at) => {
+      // The others join the fetch of the first.
+      if (at > 0) await until(() => held.length > 0, 'the document is requested');
+      return refresh(other, token, { client_id: clientId });
+    });
+    await until(() => held.length > 0, 'the document is requested');
+    await sleep(200);
+    isDown = true;
+    for (const end of held) end();
+    for (const { status, body } of await Promise.all(refreshing))
+      assert.deepEqual([status, body.error], [503, 'temporarily_unavailable']);
+    server.removeAllListeners('request');
+    for (const listener of listeners) server.on('request', listener);
+    for (const { refresh_token: token } of grants)
+      assert.equal((await refresh(other, token, { client_id: clientId })).status, 200);
     await other.close();
     await first.close();
   });

@@ -1,5 +1,6 @@
 import { clientOfAddress } from '@baton/kernel/listener/counted-address';
 import { type OutboundClient, OutboundError, type OutboundFailure } from '@baton/kernel/outbound/outbound';
+import { isRedirectUri } from '../clients/oauth-client.ts';
 
 /**
  * Client ID metadata documents: a client is described by a document at its id (see docs/reference/oauth.md#clients).
@@ -60,7 +61,7 @@ export function createDocumentFetch(outbound: OutboundClient): DocumentFetch {
           url instanceof Request ? url.url : String(url),
           AbortSignal.timeout(timeoutMs),
         );
-        return Response.json(withApplicationType(document));
+        return Response.json(withApplicationType(withSafeRedirects(document)));
       } catch (error) {
         // The client chooses the address, so it must not learn what is behind it.
         if (error instanceof OutboundError && badDocuments.includes(error.failure))
@@ -73,6 +74,18 @@ export function createDocumentFetch(outbound: OutboundClient): DocumentFetch {
       }
     },
   };
+}
+
+/**
+ * Strangers write the document, and the library accepts any scheme and, for web applications, unencrypted addresses.
+ * Addresses that nobody could register are ignored, so that the client's others still work.
+ */
+function withSafeRedirects(document: unknown): unknown {
+  if (typeof document !== 'object' || document === null) return document;
+  const { redirect_uris: uris } = document as { redirect_uris?: unknown };
+  if (!Array.isArray(uris)) return document;
+  const safe = uris.filter((uri) => typeof uri === 'string' && isRedirectUri(uri));
+  return { ...document, redirect_uris: safe };
 }
 
 /**

@@ -1,5 +1,9 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Context } from '../../context.ts';
+import type { RefreshedGrant } from '../sealed/refresh-tokens.ts';
+
+/** The models of the provider library that are stored as rows. */
+export type HandleKind = 'AuthorizationCode' | 'RefreshToken' | 'DeviceCode';
 
 /** The client as it is shown to people. */
 export interface ShownClient {
@@ -13,6 +17,16 @@ export interface MintedToken {
   readonly accessToken: string;
   readonly expiresIn: number;
   readonly scope: readonly string[];
+}
+
+/** A code or refresh token that is about to be used up, and what is issued for it. */
+export interface Redemption {
+  readonly kind: HandleKind;
+  readonly handle: string;
+  readonly grant: RefreshedGrant;
+  readonly minted: MintedToken;
+  /** The refresh token that replaces it; absent for a client without refresh tokens. */
+  issued?: { readonly payload: object; readonly lifetimeSeconds: number };
 }
 
 /** What a request passes to the callbacks of the provider library, and gets from them. */
@@ -29,7 +43,10 @@ export interface ProviderState {
   scopes?: readonly string[];
   /** The resource that the token request names; undefined if it names none. */
   resource?: string;
-  minted?: MintedToken;
+  /** Absent until everything about a code or refresh token has been checked. */
+  redemption?: Redemption;
+  /** A refresh token that was replaced long ago: its grant, and the client of that. */
+  formerToken?: { readonly credentialId: string; readonly clientId: string };
   /** One of our refusals, which the library would turn into a server error. */
   failure?: unknown;
 }

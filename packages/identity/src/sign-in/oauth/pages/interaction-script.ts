@@ -1,6 +1,6 @@
 /**
  * The script of the pages: plain JavaScript, because browsers run it as it is. The secret of the sign-in stays in a
- * variable and ends with the decision, so there is no cookie that another site could use.
+ * variable, and the session ends with the decision, so there is no cookie that another site could use.
  */
 export const interactionScript = `
 'use strict';
@@ -163,7 +163,7 @@ async function showRequest() {
     fact(list, 'Device', device.userAgent || 'unknown');
   }
   fact(list, 'Organisation', found.tenant.name);
-  fact(list, 'Service', found.audience);
+  fact(list, 'Service', found.service);
   const rights = make('ul');
   for (const scope of found.scopes) rights.append(make('li', scopes[scope] || scope));
   const parts = [list];
@@ -189,7 +189,7 @@ async function showRequest() {
     if (chosen.value === principalId) places.textContent = placesOf(answer.workspaces);
   });
   parts.push(row(
-    button('Allow', () => decide('allow', chosen && chosen.value), true),
+    button('Allow', () => decide('allow', chosen && chosen.value, found.scopes), true),
     button('Refuse', () => decide('deny')),
   ));
   show('Allow ' + client.name + ' to use Baton?', ...parts);
@@ -202,10 +202,14 @@ function placesOf(workspaces) {
   return 'They apply in these workspaces, as far as the one it acts as has them: ' + workspaces.names.join(', ') + more + '.';
 }
 
-async function decide(decision, principalId) {
-  const body = { token: session, ...wanted, decision, ...(principalId ? { principalId } : {}) };
+async function decide(decision, principalId, shown) {
+  // Exactly the rights that the page shows: the organisation may offer more of them in the meantime.
+  const allowed = decision === 'allow' ? { scopes: shown, endsSession: true } : {};
+  const body = { token: session, ...wanted, decision, ...allowed, ...(principalId ? { principalId } : {}) };
   const { redirectTo } = await send('/oauth-requests:decide', body);
-  await signOut();
+  // After an approval the session expires with the code, which is valid only as long as the session is.
+  if (decision === 'allow') session = undefined;
+  else await signOut();
   if (redirectTo) {
     show('Returning to the program');
     location.replace(redirectTo);

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, hkdfSync, type KeyObject, randomBytes } from 'node:crypto';
-import type { Context } from '../context.ts';
+import type { Context } from '../../context.ts';
 
 /**
  * Authorization requests have no row: they are sealed and kept by the browser, so that strangers can begin any number
@@ -15,15 +15,18 @@ type Purpose = 'request' | 'decision';
 const algorithm = 'aes-256-gcm';
 const [ivBytes, tagBytes] = [12, 16];
 const info = 'authorization requests of Baton';
-/** Longer than a request in which every parameter has its maximum length, in base64url. */
+const keyBytes = 32;
+/** Of a request, in base64url. A decision contains its request, and is therefore longer. */
 export const sealedLengthMax = 12_000;
 
-const sealKeys = new WeakMap<KeyObject, Buffer>();
+const derivedKeys = new WeakMap<KeyObject, Map<string, Buffer>>();
 
 export function seal({ signingKeys }: WithKeys, purpose: Purpose, content: object): string {
   const [key] = signingKeys.sharedKeys();
   const iv = randomBytes(ivBytes);
-  const cipher = createCipheriv(algorithm, sealKeyOf(key as KeyObject), iv).setAAD(Buffer.from(purpose));
+  const cipher = createCipheriv(algorithm, derivedKeyOf(key as KeyObject, info), iv).setAAD(
+    Buffer.from(purpose),
+  );
   const sealed = Buffer.concat([cipher.update(JSON.stringify(content)), cipher.final()]);
   return Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64url');
 }
@@ -37,9 +40,9 @@ export function unseal<Content>(
   text: string,
 ): Content | undefined {
   const bytes = Buffer.from(text, 'base64url');
-  if (text.length > sealedLengthMax || bytes.length <= ivBytes + tagBytes) return undefined;
+  if (text.length > 2 * sealedLengthMax || bytes.length <= ivBytes + tagBytes) return undefined;
   for (const key of signingKeys.sharedKeys()) {
-    const decipher = createDecipheriv(algorithm, sealKeyOf(key), bytes.subarray(0, ivBytes))
+    const decipher = createDecipheriv(algorithm, derivedKeyOf(key, info), bytes.subarray(0, ivBytes))
       .setAAD(Buffer.from(purpose))
       .setAuthTag(bytes.subarray(ivBytes, ivBytes + tagBytes));
     const opened = [decipher.update(bytes.subarray(ivBytes + tagBytes))];
@@ -54,12 +57,21 @@ export function unseal<Content>(
   return undefined;
 }
 
-function sealKeyOf(key: KeyObject): Buffer {
-  let sealKey = sealKeys.get(key);
-  if (sealKey === undefined) {
+/**
+ * Keys for another purpose, derived from the same signing keys: the first one is used, the others are still accepted.
+ */
+export function deriveKeys({ signingKeys }: WithKeys, purpose: string): Buffer[] {
+  return signingKeys.sharedKeys().map((key) => derivedKeyOf(key, purpose));
+}
+
+function derivedKeyOf(key: KeyObject, purpose: string): Buffer {
+  const known = derivedKeys.get(key) ?? new Map<string, Buffer>();
+  derivedKeys.set(key, known);
+  let derived = known.get(purpose);
+  if (derived === undefined) {
     const secret = key.export({ type: 'pkcs8', format: 'der' });
-    sealKey = Buffer.from(hkdfSync('sha256', secret, '', info, 32));
-    sealKeys.set(key, sealKey);
+    derived = Buffer.from(hkdfSync('sha256', secret, '', purpose, keyBytes));
+    known.set(purpose, derived);
   }
-  return sealKey;
+  return derived;
 }
