@@ -75,7 +75,7 @@ export const createRecovery = endpoint({
   secrets: ['token'],
   errors: refusals,
   emits: [invitationRevoked, invitationCreated],
-  example: { replaceCredentials: true },
+  example: { expiresInSeconds: 3600 },
   handle: ({ params, body }, context) =>
     createRecoveryLink(context, params.tenantId, params.principalId, body),
 });

@@ -391,10 +391,11 @@ describe('a recovery link', () => {
     return answer.body;
   }
 
-  test('adds a passkey to the person, and keeps the others', async () => {
+  test('without replaceCredentials adds a passkey to the person, and keeps the others', async () => {
     const tenantId = await makeTenant(identity);
     const person = await makePerson(identity, tenantId);
-    const { token, invitation } = await recover(tenantId, person.principalId, { expiresInSeconds: 600 });
+    const wanted = { expiresInSeconds: 600, replaceCredentials: false };
+    const { token, invitation } = await recover(tenantId, person.principalId, wanted);
     assert.deepEqual([invitation.kind, invitation.replacesCredentials], ['recovery', false]);
     const fresh = new VirtualAuthenticator();
     assert.equal((await acceptByPasskey(identity, token, fresh)).status, 200);
@@ -413,12 +414,12 @@ describe('a recovery link', () => {
     assert.deepEqual(types, ['invitation.revoked', 'invitation.created']);
   });
 
-  test('with replaceCredentials ends the other passkeys and the sessions when it is accepted, not before', async () => {
+  test('ends the other passkeys and the sessions when it is accepted, not before', async () => {
     const tenantId = await makeTenant(identity);
     const person = await makePerson(identity, tenantId);
     await made(addPasskey(identity, person.token));
     const former = await passkeyIds(identity, person);
-    const { token } = await recover(tenantId, person.principalId, { replaceCredentials: true });
+    const { token } = await recover(tenantId, person.principalId);
     assert.equal((await read(token)).body.replacesCredentials, true);
     assert.equal((await signInWith(identity, person.authenticator)).status, 200);
     const fresh = new VirtualAuthenticator();
