@@ -438,6 +438,38 @@ describe('a recovery link', () => {
   });
 });
 
+test('a disable revokes the open links of the person in all tenants, and enabling them revives none', async () => {
+  const [tenantId, otherId] = [await makeTenant(identity), await makeTenant(identity)];
+  const { principalId } = await makePerson(identity, tenantId);
+  await identity.pool.run(
+    sql`insert into memberships (tenant_id, principal_id) values (${otherId}, ${principalId})`,
+  );
+  const links = [
+    await invite(identity, tenantId, { principalId }),
+    await invite(identity, otherId, { principalId }),
+  ];
+  const path = `/tenants/${tenantId}/principals/${principalId}`;
+  await made(identity.post(`${path}:disable?reason=left%20us`));
+  await made(identity.post(`${path}:enable`));
+  for (const [at, { token, invitation }] of links.entries()) {
+    await assertRefused(token);
+    const own = at === 0 ? tenantId : otherId;
+    const listed = await made(identity.get(`/tenants/${own}/invitations/${invitation.id}`));
+    assert.deepEqual([listed.status, listed.revokeReason], ['revoked', 'left us']);
+    const event = (await journalOf(identity, own)).find(
+      ({ type, aggregate_id: id }) => type === 'invitation.revoked' && id === invitation.id,
+    );
+    assert.deepEqual(event.payload, {
+      invitationId: invitation.id,
+      principalId,
+      kind: 'invitation',
+      reason: 'left us',
+    });
+  }
+  const again = await invite(identity, tenantId, { principalId });
+  assert.equal((await acceptByPasskey(identity, again.token)).status, 200);
+});
+
 describe('a link that ended long ago', () => {
   /** Makes all links of a person old, and sweeps. @returns the ids of those that are left */
   async function sweep(tenantId: string, principalId: string): Promise<string[]> {
