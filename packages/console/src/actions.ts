@@ -191,7 +191,7 @@ export async function finishProviderSignIn(
         issuer: answer.get('iss') ?? undefined,
         error: answer.get('error') ?? undefined,
       },
-      readSealedSignIns(req),
+      readSealedSignIns(req, isSecure),
     );
     const { next, pageKeyHash, session, invitation } = finished;
     if ('tested' in finished) {

@@ -11,10 +11,13 @@ import { type Identity, publicToken, readSubject, type TokenExchange } from './t
 export class BrowserSessions {
   readonly #sessions: Sessions;
   readonly #exchange: TokenExchange;
+  readonly #isSecure: boolean;
 
-  constructor(sessions: Sessions, exchange: TokenExchange) {
+  /** @param isSecure whether browsers use https */
+  constructor(sessions: Sessions, exchange: TokenExchange, isSecure: boolean) {
     this.#sessions = sessions;
     this.#exchange = exchange;
+    this.#isSecure = isSecure;
   }
 
   /**
@@ -24,7 +27,7 @@ export class BrowserSessions {
    */
   find(req: IncomingMessage) {
     const pageKey = readPageKey(req);
-    for (const key of readSessionKeys(req)) {
+    for (const key of readSessionKeys(req, this.#isSecure)) {
       const session = this.#sessions.use(key, pageKey);
       if (session !== undefined) return { key, session };
     }
@@ -33,7 +36,7 @@ export class BrowserSessions {
 
   /** Closes the browser's earlier sessions: once a new sign-in has replaced their cookie, nobody could end them. */
   async closeEarlier(req: IncomingMessage): Promise<void> {
-    await Promise.all(readSessionKeys(req).map((key) => this.close(req, key, 'replaced')));
+    await Promise.all(readSessionKeys(req, this.#isSecure).map((key) => this.close(req, key, 'replaced')));
   }
 
   /**
