@@ -9,6 +9,7 @@ import { adminScope, made, makeAudience, makeTenant, readScope, writeScope } fro
 import { auditOf, journalOf } from '../../testing/records.ts';
 import { VirtualAuthenticator } from '../passkeys/testing/authenticator.ts';
 import { addPasskey, ask, makePerson, type Person, signInWith } from '../passkeys/testing/people.ts';
+import { sweepOldSessions } from './old-sessions.ts';
 
 let identity: TestIdentity;
 let tenantId: string;
@@ -434,12 +435,21 @@ describe('the own sessions of a person', () => {
   });
 });
 
-test('sessions that expired 30 days ago are deleted with the next sign-in', async () => {
-  const person = await makePerson(identity, tenantId);
+test('sessions that expired more than 30 days ago are deleted, although their person never signs in again', async () => {
+  const [person, other] = [await makePerson(identity, tenantId), await makePerson(identity, tenantId)];
+  await signInWith(identity, other.authenticator);
   await identity.pool.run(sql`
-    update browser_sessions set expires_at = now() - interval '31 days' where id = ${person.session.id}`);
-  await signInWith(identity, person.authenticator);
-  const row = await identity.pool.row<{ count: number }>(sql`
-    select count(*) as count from browser_sessions where principal_id = ${person.principalId}`);
-  assert.equal(row?.count, 1);
+    update browser_sessions set expires_at = now() - interval '31 days'
+    where id in (${person.session.id}, ${other.session.id})`);
+  await sweepOldSessions(identity.pool);
+  for (const [{ principalId }, expected] of [
+    [person, 0],
+    [other, 1],
+  ] as const) {
+    const row = await identity.pool.row<{ count: number }>(
+      sql`select count(*) as count from browser_sessions where principal_id = ${principalId}`,
+    );
+    assert.equal(row?.count, expected);
+  }
+  await assertDead(person.token);
 });

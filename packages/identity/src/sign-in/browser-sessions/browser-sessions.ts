@@ -15,17 +15,10 @@ import {
   sessionsPerPersonMax,
 } from './browser-session.ts';
 import { browserSessionStarted } from './browser-sessions.events.ts';
-import {
-  deleteOldSessions,
-  findPresentedSession,
-  findSession,
-  findSessions,
-  insertSession,
-} from './browser-sessions.sql.ts';
+import { findPresentedSession, findSession, findSessions, insertSession } from './browser-sessions.sql.ts';
 
 /** The last use is stored again only when the stored one is older than this. */
 const usedEverySeconds = 30;
-const endedDaysKept = 30;
 
 /** The sign-in with which a session begins, stored in the same transaction. */
 export interface SessionStart {
@@ -50,7 +43,6 @@ export async function startBrowserSession(
   const { db, settings } = context;
   const { tenantId, principalId, clientId } = start;
   const { token, ...secret } = makeLongSecret('ses');
-  await db.run(deleteOldSessions(principalId, endedDaysKept));
   const row = await db.row(
     insertSession({
       id: randomUUID(),
