@@ -295,7 +295,7 @@ test('a request about an object that does not exist fails, and signs nobody out'
   for (const [path, body, code] of [
     ['grant-end', { id }, 'oauth_grant_not_found'],
     ['oauth-request', { act: 'read', userCode: 'BCDF-GHJK' }, 'invalid_user_code'],
-    ['grant-end', { id: 'x' }, 'validation_error'],
+    ['grant-end', { id: 'x' }, 'invalid_request'],
   ] as const) {
     const answer = await ask(path, session, body);
     assert.equal(answer.code, code);
