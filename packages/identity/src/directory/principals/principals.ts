@@ -250,7 +250,7 @@ export async function disableLocked(
 ): Promise<number> {
   const revokedCredentials = await revokeTokensOfPrincipal(context, { tenantId, principalId, reason });
   await endBrowserSessions(context, { principalId, reason });
-  // Otherwise, whoever has a link could sign in as the person as soon as they are enabled again.
+  // Otherwise, anyone who has a link could sign in as the person as soon as they are enabled again.
   await revokeInvitations(context, { principalId, reason });
   const byAdmin = provisioningSource === undefined;
   if (byAdmin || principal.status !== 'disabled') await context.db.run(updateDisabled(principalId, byAdmin));
