@@ -166,6 +166,7 @@ create table browser_sessions (
   constraint browser_sessions_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES principals(id),
   constraint browser_sessions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
+CREATE INDEX browser_sessions_by_expiry ON public.browser_sessions USING btree (expires_at);
 CREATE INDEX browser_sessions_live ON public.browser_sessions USING btree (principal_id, created_at, id) WHERE (ended_at IS NULL);
 CREATE INDEX browser_sessions_of_principal ON public.browser_sessions USING btree (principal_id, expires_at);
 

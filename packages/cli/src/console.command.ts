@@ -57,7 +57,7 @@ async function passkeyUrl(access: Access, signIn: string): Promise<string> {
     const { bindings } = await baton.principals.getAccess(principal.id);
     const own = bindings.find(({ iamTenantId }) => iamTenantId === tenantId);
     if (own === undefined) throw new PlainError(`${principal.displayName} has no identity in this Baton.`);
-    const body = { expiresInSeconds: passkeyLinkSeconds };
+    const body = { expiresInSeconds: passkeyLinkSeconds, replaceCredentials: false };
     return (await baton.identity.principals.createRecoveryLink(tenantId, own.iamPrincipalId, body)).token;
   });
   return `${new URL(signIn).origin}/invite#${secret}`;

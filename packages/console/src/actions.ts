@@ -1,8 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { beginFirstPasskey } from './account/first-passkey.ts';
+import { acceptByProvider, acceptInvitation } from './account/invitation-acceptance.ts';
 import { answerOauthRequest } from './account/oauth-request.ts';
 import { changePasskeys, changeSessions, endGrant, readAccount } from './account/own-account.ts';
-import { acceptByProvider, acceptInvitation, signInByPasskey } from './account/passkey-sign-in.ts';
+import { signInByPasskey } from './account/passkey-sign-in.ts';
 import { signedOut } from './browser-sessions.ts';
 import type { ConsoleContext } from './context.ts';
 import { readPageKey, readSealedSignIns, sessionCookieOf, signInCookieOf } from './cookies.ts';
@@ -98,17 +99,20 @@ async function signOut(
   const { everywhere } = await readBody(req, ['everywhere']);
   const { key, session } = browsers.find(req) ?? {};
   if (key !== undefined && everywhere !== undefined) {
-    sessions.closeOthersOf(key);
     const token = session?.secret;
-    // Fail, because otherwise the person would believe that the other browsers are signed out.
+    // Fails if identity doesn't respond, because otherwise the person would believe that the other browsers are signed
+    // out.
     if (token !== undefined)
       await exchange
-        .run(req, ({ browserSessions }) => browserSessions.revokeOther({ token, reason: 'logout' }))
+        .run(req, ({ browserSessions }) =>
+          browserSessions.revokeOther({ token, reason: 'logout', withThis: true }),
+        )
         .catch((error: unknown) => {
           if (toRefusal(error).status !== 401) throw error;
         });
-  }
-  if (key !== undefined) await browsers.close(req, key, 'logout');
+    sessions.closeOthersOf(key);
+    sessions.close(key);
+  } else if (key !== undefined) await browsers.close(req, key, 'logout');
   sendJson(res, 200, {}, { 'set-cookie': `${sessionCookieOf('', isSecure)}; Max-Age=0` });
 }
 
@@ -187,7 +191,7 @@ export async function finishProviderSignIn(
         issuer: answer.get('iss') ?? undefined,
         error: answer.get('error') ?? undefined,
       },
-      readSealedSignIns(req),
+      readSealedSignIns(req, isSecure),
     );
     const { next, pageKeyHash, session, invitation } = finished;
     if ('tested' in finished) {

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { IssuedToken } from '@baton/sdk';
 import { readPageKey, readSessionKeys } from './cookies.ts';
+import type { ProviderGrant } from './provider-sign-in.ts';
 import { ConsoleRefusal } from './refusal.ts';
 import { toRefusal } from './responses.ts';
 import type { Sessions } from './sessions.ts';
@@ -10,10 +11,13 @@ import { type Identity, publicToken, readSubject, type TokenExchange } from './t
 export class BrowserSessions {
   readonly #sessions: Sessions;
   readonly #exchange: TokenExchange;
+  readonly #isSecure: boolean;
 
-  constructor(sessions: Sessions, exchange: TokenExchange) {
+  /** @param isSecure whether browsers use https */
+  constructor(sessions: Sessions, exchange: TokenExchange, isSecure: boolean) {
     this.#sessions = sessions;
     this.#exchange = exchange;
+    this.#isSecure = isSecure;
   }
 
   /**
@@ -23,7 +27,7 @@ export class BrowserSessions {
    */
   find(req: IncomingMessage) {
     const pageKey = readPageKey(req);
-    for (const key of readSessionKeys(req)) {
+    for (const key of readSessionKeys(req, this.#isSecure)) {
       const session = this.#sessions.use(key, pageKey);
       if (session !== undefined) return { key, session };
     }
@@ -32,7 +36,7 @@ export class BrowserSessions {
 
   /** Closes the browser's earlier sessions: once a new sign-in has replaced their cookie, nobody could end them. */
   async closeEarlier(req: IncomingMessage): Promise<void> {
-    await Promise.all(readSessionKeys(req).map((key) => this.close(req, key, 'replaced')));
+    await Promise.all(readSessionKeys(req, this.#isSecure).map((key) => this.close(req, key, 'replaced')));
   }
 
   /**
@@ -60,11 +64,13 @@ export class BrowserSessions {
    */
   async issueToken(req: IncomingMessage): Promise<IssuedToken & { person: string }> {
     const { key, session } = this.require(req);
-    const issued = await this.#orClose(key, async () => {
-      if (session.secret === undefined) return this.#exchange.exchangeToken(req, session.token);
-      if (session.grant !== undefined) await this.#exchange.confirmGrant(req, session.grant);
-      return this.#exchange.exchangeSession(req, session.secret);
-    });
+    const { secret } = session;
+    await this.#confirm(req, key, session.grant);
+    const issued = await this.#orClose(key, isEnded, () =>
+      secret === undefined
+        ? this.#exchange.exchangeToken(req, session.token)
+        : this.#exchange.exchangeSession(req, secret),
+    );
     return { ...publicToken(issued), person: readSubject(issued, session.subject) };
   }
 
@@ -91,22 +97,29 @@ export class BrowserSessions {
         'browser_session_required',
         'Sign in with a passkey or an identity provider to do this.',
       );
-    return this.#orClose(key, async () => {
-      if (grant !== undefined) await this.#exchange.confirmGrant(req, grant);
-      return this.#exchange.run(req, (identity) => call(identity, secret));
-    });
+    await this.#confirm(req, key, grant);
+    return this.#orClose(key, isEnded, () => this.#exchange.run(req, (identity) => call(identity, secret)));
   }
 
-  /** Closes the session if its credential is rejected. */
-  async #orClose<Answer>(key: string, call: () => Promise<Answer>): Promise<Answer> {
+  /** Closes the session of a person whom the provider or identity no longer accepts. */
+  async #confirm(req: IncomingMessage, key: string, grant: ProviderGrant | undefined): Promise<void> {
+    if (grant !== undefined)
+      await this.#orClose(key, isUnconfirmed, () => this.#exchange.confirmGrant(req, grant));
+  }
+
+  /** Closes the session if the error means that its credential has ended. Other errors concern the request only. */
+  async #orClose<Answer>(
+    key: string,
+    isEnd: (refusal: Pick<ConsoleRefusal, 'status' | 'code'>) => boolean,
+    call: () => Promise<Answer>,
+  ): Promise<Answer> {
     try {
       return await call();
     } catch (error) {
-      const { status, code, message } = toRefusal(error);
-      if (status === 429 || status >= 500 || isOfRequest(code)) throw error;
-      // The token has expired, or the provider or the identity service no longer accepts this person.
+      const refusal = toRefusal(error);
+      if (!isEnd(refusal)) throw error;
       this.#sessions.close(key);
-      throw new ConsoleRefusal(401, code, message);
+      throw new ConsoleRefusal(401, refusal.code, refusal.message);
     }
   }
 }
@@ -115,22 +128,22 @@ export function signedOut(): ConsoleRefusal {
   return new ConsoleRefusal(401, 'signed_out', 'This browser is not signed in.');
 }
 
-/** The errors of a request with a valid session. */
-function isOfRequest(code: string): boolean {
-  return [
-    'agent_not_connectable',
-    'audience_not_allowed',
-    'authentication_context_expired',
-    'browser_session_not_found',
-    'invalid_authorization_request',
-    'invalid_request',
-    'invalid_user_code',
-    'last_passkey',
-    'passkey_exists',
-    'passkey_not_found',
-    'passkey_rejected',
-    'scope_not_allowed',
-    'too_many_passkeys',
-    'validation_error',
-  ].includes(code);
+/**
+ * Whether identity no longer accepts a token or the secret of a browser session: it has one code for that. An error
+ * about the object of a request, such as a passkey or a grant that doesn't exist, ends no session.
+ */
+function isEnded({ status, code }: Pick<ConsoleRefusal, 'status' | 'code'>): boolean {
+  return status === 401 && code === 'invalid_token';
+}
+
+/**
+ * Whether the provider doesn't renew the ID token of a person, or identity doesn't accept the renewed one: the token,
+ * the person or the provider was rejected.
+ */
+function isUnconfirmed({ status, code }: Pick<ConsoleRefusal, 'status' | 'code'>): boolean {
+  return (
+    status === 401 ||
+    status === 403 ||
+    ['external_identity_conflict', 'identity_provider_not_found', 'tenant_not_found'].includes(code)
+  );
 }

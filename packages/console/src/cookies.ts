@@ -14,21 +14,47 @@ const cookiesMax = 10;
 /** The header in which the page sends the key from the storage of its origin. */
 const pageKeyHeader = 'baton-console-key';
 
-/** A session cookie, sent with the console's own requests only: SameSite=Strict, and limited to /console. */
+/** A session cookie, sent with the console's own requests only: SameSite=Strict. */
 export function sessionCookieOf(key: string, isSecure: boolean): string {
-  return `${sessionCookie}=${key}; Path=/console; HttpOnly; SameSite=Strict${isSecure ? '; Secure' : ''}`;
+  return cookieOf({ name: sessionCookie, value: key, path: '/console', sameSite: 'Strict', isSecure });
 }
 
 export function signInCookieOf(sealed: string, isSecure: boolean): string {
-  return `${signInCookie}=${sealed}; Path=${callbackPath}; HttpOnly; SameSite=Lax${isSecure ? '; Secure' : ''}`;
+  return cookieOf({ name: signInCookie, value: sealed, path: callbackPath, sameSite: 'Lax', isSecure });
 }
 
-/** @returns the keys in all session cookies, because another port of this host can set cookies of the same name */
-export const readSessionKeys = (req: IncomingMessage): string[] =>
-  readCookies(req, sessionCookie, /^[\w-]{43}$/);
+/**
+ * Over https, the name has a prefix with which browsers accept a cookie only from this host itself (RFC 6265bis), so
+ * neither another subdomain nor a page over http can plant one.
+ */
+function nameOf(name: string, isSecure: boolean): string {
+  return isSecure ? `__Host-${name}` : name;
+}
 
-export const readSealedSignIns = (req: IncomingMessage): string[] =>
-  readCookies(req, signInCookie, /^[\w-]+$/);
+interface NewCookie {
+  readonly name: string;
+  readonly value: string;
+  /** Over http. Over https the prefix of the name requires the path `/`. */
+  readonly path: string;
+  readonly sameSite: 'Strict' | 'Lax';
+  readonly isSecure: boolean;
+}
+
+function cookieOf({ name, value, path, sameSite, isSecure }: NewCookie): string {
+  const place = isSecure ? '/' : path;
+  const pair = `${nameOf(name, isSecure)}=${value}`;
+  return `${pair}; Path=${place}; HttpOnly; SameSite=${sameSite}${isSecure ? '; Secure' : ''}`;
+}
+
+/**
+ * @returns the keys in all session cookies; over http there may be several, because another port of this host can set
+ * cookies of the same name
+ */
+export const readSessionKeys = (req: IncomingMessage, isSecure: boolean): string[] =>
+  readCookies(req, nameOf(sessionCookie, isSecure), /^[\w-]{43}$/);
+
+export const readSealedSignIns = (req: IncomingMessage, isSecure: boolean): string[] =>
+  readCookies(req, nameOf(signInCookie, isSecure), /^[\w-]+$/);
 
 /** @returns the values of all cookies of this name that have the given form, ten at most */
 function readCookies(req: IncomingMessage, name: string, form: RegExp): string[] {

@@ -52,6 +52,20 @@ export function parseJson(text: string): unknown {
   }
 }
 
+/** @throws ConsoleRefusal for an absent or empty member */
+export function requireText(name: string, value: string | undefined): string {
+  if (value !== undefined && value !== '') return value;
+  throw invalid(`\`${name}\` is required.`);
+}
+
+/** The browser's credential: an object as JSON. Identity validates it. @throws ConsoleRefusal */
+export function readCredential<Credential extends object>(json: string | undefined): Credential {
+  const credential = parseJson(json ?? '');
+  if (typeof credential === 'object' && credential !== null && !Array.isArray(credential))
+    return credential as Credential;
+  throw invalid('`credential` must be an object as JSON.');
+}
+
 function invalid(message: string): ConsoleRefusal {
   return new ConsoleRefusal(400, 'invalid_request', message);
 }

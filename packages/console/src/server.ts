@@ -115,7 +115,7 @@ function createContext({
   return {
     sessions,
     exchange,
-    browsers: new BrowserSessions(sessions, exchange),
+    browsers: new BrowserSessions(sessions, exchange, isSecure),
     providers: signIn && new ProviderSignIn(signIn),
     firstPasskeys,
     demo,

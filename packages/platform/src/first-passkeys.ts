@@ -21,7 +21,7 @@ export function firstPasskeysBy(
       return items.length > 0;
     },
     async createLink({ tenantId, principalId }) {
-      const body = { expiresInSeconds: linkSeconds };
+      const body = { expiresInSeconds: linkSeconds, replaceCredentials: false };
       return (await identity.principals.createRecoveryLink(tenantId, principalId, body)).token;
     },
   };

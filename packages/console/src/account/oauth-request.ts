@@ -1,9 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ConsoleContext } from '../context.ts';
 import { ConsoleRefusal } from '../refusal.ts';
-import { readBody } from '../request-body.ts';
+import { readBody, requireText } from '../request-body.ts';
 import { sendJson } from '../responses.ts';
-import { requireText } from './passkey-sign-in.ts';
 
 /** A request that the address of an authorization contains is longer than other bodies. */
 const bodyBytesMax = 16_384;

@@ -1,11 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ConsoleContext } from '../context.ts';
 import { ConsoleRefusal } from '../refusal.ts';
-import { readBody } from '../request-body.ts';
+import { readBody, readCredential, requireText } from '../request-body.ts';
 import { sendJson } from '../responses.ts';
 import type { Identity } from '../token-exchange.ts';
 import { mayAddFirstPasskey } from './first-passkey.ts';
-import { readCredential, requireText } from './passkey-sign-in.ts';
 
 /** Returns how this browser is signed in and, if it uses a session of identity, the person's passkeys and sessions. */
 export async function readAccount(

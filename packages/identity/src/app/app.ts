@@ -27,6 +27,7 @@ import { startJournalRetention } from '../records/journal/journal-retention.ts';
 import { JournalWatch } from '../records/journal/journal-watch.ts';
 import { createCounters } from '../service/counters.ts';
 import { poolOf, prepareDatabase } from '../service/database.ts';
+import { startOldSessionSweep } from '../sign-in/browser-sessions/old-sessions.ts';
 import { ProviderKeys } from '../sign-in/identity-providers/provider-keys.ts';
 import { startOldInvitationSweep } from '../sign-in/invitations/old-invitations.ts';
 import { startExpiredHandleSweep } from '../sign-in/oauth/expired-handles.ts';
@@ -115,6 +116,7 @@ export async function openIdentity(
     startUsedAssertionSweep(pool, log),
     startExpiredHandleSweep(pool, audit.key, log),
     startOldInvitationSweep(pool, log),
+    startOldSessionSweep(pool, log),
     startOldRequestSweep(pool, log),
     startKeyUseNotes(signingKeys, log),
     maintainAuditRecord(pool, audit, settings, log),

@@ -10,6 +10,7 @@ import {
   makeHuman,
   makePerson,
   passkeyIds,
+  signInWith,
 } from '../sign-in/passkeys/testing/people.ts';
 import {
   type Attempt,
@@ -60,10 +61,14 @@ async function prepare(body: (person: Awaited<ReturnType<typeof prepareIds>>) =>
 async function prepareIds() {
   const tenantId = await makeTenant(identity);
   await makeAudience(identity, tenantId);
-  const { token, session, principalId } = await makePerson(identity, tenantId);
+  const { token, session, principalId, authenticator } = await makePerson(identity, tenantId);
   await made(addPasskey(identity, token));
   const [passkeyId = ''] = await passkeyIds(identity, { tenantId, principalId } as never);
-  return { token, ids: { tenantId, principalId, passkeyId, browserSessionId: session.id as string } };
+  return {
+    token,
+    authenticator,
+    ids: { tenantId, principalId, passkeyId, browserSessionId: session.id as string },
+  };
 }
 
 const own = async (body: (person: Awaited<ReturnType<typeof prepareIds>>) => object): Promise<Attempt> => ({
@@ -161,11 +166,16 @@ const orders: CheckOrder[] = [
   },
   {
     endpoint: 'POST /browser-sessions:revoke',
-    prepare: () => own(({ token, ids }) => ({ token, browserSessionId: ids.browserSessionId })),
+    async prepare() {
+      const { token, ids, authenticator } = await prepareIds();
+      const { session } = await made(signInWith(identity, authenticator));
+      return attemptOf(ids, { token, browserSessionId: session.id }, {});
+    },
     proven: deadSessions,
     faults: [
       unknownField,
       ...deadSessions,
+      oldSignIn,
       fault('browser_session_not_found', ({ body }) => (body.browserSessionId = randomUUID())),
     ],
   },
@@ -177,6 +187,7 @@ const orders: CheckOrder[] = [
       unknownField,
       fault('a list', withFields({ reason: 'x'.repeat(201) }), 'reason'),
       ...deadSessions,
+      oldSignIn,
     ],
   },
   {
@@ -222,6 +233,8 @@ const orders: CheckOrder[] = [
     endpoint: 'POST /passkeys:register',
     prepare: async () => withCreated(await prepareIds()),
     proven: deadSessions,
+    // Only a session that began through a provider gets that far.
+    besides: ['identity_disabled'],
     faults: [
       unknownField,
       ...deadSessions,
@@ -248,6 +261,7 @@ const orders: CheckOrder[] = [
     faults: [
       unknownField,
       ...deadSessions,
+      oldSignIn,
       fault('passkey_not_found', ({ body }) => (body.passkeyId = randomUUID())),
     ],
   },
@@ -258,6 +272,7 @@ const orders: CheckOrder[] = [
     faults: [
       unknownField,
       ...deadSessions,
+      oldSignIn,
       fault('passkey_not_found', ({ body }) => (body.passkeyId = randomUUID())),
       otherPasskeysGone,
     ],

@@ -10,7 +10,7 @@ export const errors = {
   ),
   authentication_context_expired: forbidden(
     'The latest sign-in of the person is older than allowed.',
-    'Have the person sign in again, and record that sign-in before you issue the token.',
+    'Have the person sign in again, then repeat the request. Before you issue a token to a person whom Baton did not sign in itself, record that sign-in.',
   ),
   outside_administration: forbidden(
     'An administration token is accepted only for the administration of its own tenant, not by the endpoints of the operator, and not for what could affect people of another tenant.',

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { createSign, generateKeyPairSync } from 'node:crypto';
+import { createSign, generateKeyPairSync, randomUUID } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -31,6 +31,8 @@ let unreachableIssuer: string;
 let services: SeparateServices;
 let page: ConsoleService;
 const said: string[] = [];
+/** Who signs in at the provider. */
+let subject = 'ada';
 /** Whether the provider rejects token requests, as it would for a wrong client secret. */
 let isRefusing = false;
 
@@ -97,7 +99,7 @@ async function answer(req: IncomingMessage): Promise<object> {
   for await (const chunk of req) form += chunk;
   const nonce = nonces.get(new URLSearchParams(form).get('code') ?? '');
   const nowSeconds = Math.floor(Date.now() / 1000);
-  const claims = { iss: issuer, aud: 'console', sub: 'ada', iat: nowSeconds, exp: nowSeconds + 300, nonce };
+  const claims = { iss: issuer, aud: 'console', sub: subject, iat: nowSeconds, exp: nowSeconds + 300, nonce };
   const [head, payload] = [{ alg: 'RS256', kid: 'one', typ: 'JWT' }, claims].map((part) =>
     Buffer.from(JSON.stringify(part)).toString('base64url'),
   );
@@ -108,11 +110,11 @@ async function answer(req: IncomingMessage): Promise<object> {
 /** The key of the page that signs in. */
 const pageKey = 'p'.repeat(43);
 
-async function begin(from: string, key = 'corporate') {
+async function begin(from: string, key = 'corporate', more: { invitation?: string } = {}) {
   const response = await fetch(`${page.url}/console/provider-sign-in`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'baton-console-key': pageKey, 'x-forwarded-for': from },
-    body: JSON.stringify({ provider: key, next: '/inbox' }),
+    body: JSON.stringify({ provider: key, next: '/inbox', ...more }),
   });
   const body = (await response.json()) as { url?: string; error?: { code: string; message: string } };
   const [cookie = ''] = (response.headers.get('set-cookie') ?? '').split(';', 1);
@@ -267,4 +269,92 @@ test("a stranger with an admin secret is not passed on to identity; this machine
   assert.deepEqual([status, body.error?.['code']], [403, 'address_not_allowed']);
   assert.match(body.error?.['message'] ?? '', /BATON_CONSOLE_TRUSTED_PROXIES/);
   assert.equal((await ask({})).status, 200);
+});
+
+/** Sends a request of a signed-in page. */
+async function ask(path: string, session: string, body: object = {}) {
+  const headers = { 'content-type': 'application/json', 'baton-console-key': pageKey, cookie: session };
+  const answer = await fetch(`${page.url}/console/${path}`, {
+    method: 'POST',
+    headers,
+    body: JSON.stringify(body),
+  });
+  const json = (await answer.json()) as { error?: { code: string } } & Record<string, unknown>;
+  return { status: answer.status, code: json.error?.code, body: json };
+}
+
+/** @returns the cookie of the session */
+async function signIn(from: string): Promise<string> {
+  const { cookies } = await comeBack(await begin(from), from);
+  return (cookies.find((cookie) => cookie.startsWith('baton_console=')) ?? '').split(';', 1)[0] as string;
+}
+
+test('a request about an object that does not exist fails, and signs nobody out', async () => {
+  const session = await signIn('203.0.113.11');
+  const id = randomUUID();
+  for (const [path, body, code] of [
+    ['grant-end', { id }, 'oauth_grant_not_found'],
+    ['oauth-request', { act: 'read', userCode: 'BCDF-GHJK' }, 'invalid_user_code'],
+    ['grant-end', { id: 'x' }, 'invalid_request'],
+  ] as const) {
+    const answer = await ask(path, session, body);
+    assert.equal(answer.code, code);
+    assert.notEqual(answer.status, 401);
+    assert.equal((await ask('token', session)).status, 200, `after ${code}`);
+  }
+});
+
+test('an old sign-in ends no other session, but can end all of them together', async () => {
+  // This provider states no time, so its sign-ins never count as recent.
+  const [mine, other] = [await signIn('203.0.113.12'), await signIn('203.0.113.13')];
+  const refused = await ask('sessions', mine, { act: 'end-others' });
+  assert.deepEqual([refused.status, refused.code], [403, 'authentication_context_expired']);
+  for (const one of [mine, other]) assert.equal((await ask('token', one)).status, 200);
+  assert.equal((await ask('sign-out', mine, { everywhere: 'yes' })).status, 200);
+  for (const one of [mine, other]) assert.equal((await ask('token', one)).status, 401);
+});
+
+test('a session that ended in identity is signed out; so is one whose provider was disabled', async () => {
+  const { tenantId, identityPort, adminSecret } = services;
+  const identityUrl = `http://127.0.0.1:${identityPort}`;
+  const { identity } = createClient({ coordinationUrl: identityUrl, identityUrl, adminSecret });
+  const session = await signIn('203.0.113.14');
+  const { sessions, currentId } = (await ask('account', session)).body as {
+    sessions: { id: string; principalId: string }[];
+    currentId: string;
+  };
+  const { principalId = '' } = sessions.find(({ id }) => id === currentId) ?? {};
+  await identity.principals.revokeBrowserSession(tenantId, principalId, currentId);
+  for (const code of ['invalid_token', 'signed_out']) {
+    const answer = await ask('account', session);
+    assert.deepEqual([answer.status, answer.code], [401, code]);
+  }
+  const another = await signIn('203.0.113.15');
+  await identity.identityProviders.disable(tenantId, 'corporate');
+  try {
+    for (const code of ['invalid_token', 'signed_out']) {
+      const answer = await ask('token', another);
+      assert.deepEqual([answer.status, answer.code], [401, code]);
+    }
+  } finally {
+    await identity.identityProviders.enable(tenantId, 'corporate');
+  }
+});
+
+test('a person who accepts an invitation through a provider has a session that ends with its grant', async () => {
+  const { tenantId, identityPort, adminSecret } = services;
+  const identityUrl = `http://127.0.0.1:${identityPort}`;
+  const { identity } = createClient({ coordinationUrl: identityUrl, identityUrl, adminSecret });
+  const { token } = await identity.invitations.create(tenantId, { displayName: 'Grace' });
+  subject = 'grace';
+  try {
+    const from = '203.0.113.16';
+    const { location, cookies } = await comeBack(await begin(from, 'corporate', { invitation: token }), from);
+    assert.equal(location, '/inbox');
+    const [session = ''] = (cookies.find((one) => one.startsWith('baton_console=')) ?? '').split(';', 1);
+    const { body } = await ask('account', session);
+    assert.equal(body['provider'], 'corporate');
+  } finally {
+    subject = 'ada';
+  }
 });

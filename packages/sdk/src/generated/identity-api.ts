@@ -402,9 +402,9 @@ getRegistrationOptions(body: BrowserSessionRequest, options?: CallOptions): Prom
 register(body: OwnPasskeyRegistration, options?: CallOptions): Promise<Passkey>;
 /** List the passkeys of the signed-in person. `POST /api/v1/passkeys:list` */
 listOwn(body: BrowserSessionRequest, options?: CallOptions): Promise<PasskeyList>;
-/** Rename a passkey of the signed-in person. `POST /api/v1/passkeys:rename` */
+/** Rename a passkey of the signed-in person. The sign-in must be recent, as for issuing a platform access token. `POST /api/v1/passkeys:rename` */
 renameOwn(body: OwnPasskeyChange, options?: CallOptions): Promise<Passkey>;
-/** Remove a passkey of the signed-in person, and end the sessions that it began. The last one is kept unless the person can sign in through an identity provider. `POST /api/v1/passkeys:remove` */
+/** Remove a passkey of the signed-in person, and end the sessions that it began. The sign-in must be recent, as for issuing a platform access token. The last passkey is kept unless the person can sign in through an identity provider. `POST /api/v1/passkeys:remove` */
 removeOwn(body: OwnPasskeyRequest, options?: CallOptions): Promise<undefined>;
 }
 
@@ -415,9 +415,9 @@ exchange(body: BrowserSessionExchangeRequest, options?: CallOptions): Promise<To
 endOwn(body: BrowserSessionEnd, options?: CallOptions): Promise<undefined>;
 /** List the live browser sessions of the signed-in person, newest first; at most 20. `POST /api/v1/browser-sessions:list` */
 listOwn(body: BrowserSessionRequest, options?: CallOptions): Promise<OwnBrowserSessionList>;
-/** End a browser session of the signed-in person. Repeating the call changes nothing. Its access tokens are revoked, too. `POST /api/v1/browser-sessions:revoke` */
+/** End a browser session of the signed-in person. Repeating the call changes nothing. Its access tokens are revoked, too. Ending another session than the presented one requires a recent sign-in, as for issuing a platform access token. `POST /api/v1/browser-sessions:revoke` */
 revokeOwn(body: OwnBrowserSessionEnd, options?: CallOptions): Promise<undefined>;
-/** End every other browser session of the signed-in person in the tenant. Their access tokens are revoked, too. `POST /api/v1/browser-sessions:revoke-others` */
+/** End every other browser session of the signed-in person in the tenant. Their access tokens are revoked, too. The sign-in must be recent, as for issuing a platform access token, unless the presented session ends with them. `POST /api/v1/browser-sessions:revoke-others` */
 revokeOther(body: OtherBrowserSessionsEnd, options?: CallOptions): Promise<undefined>;
 }
 

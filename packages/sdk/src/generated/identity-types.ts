@@ -770,7 +770,7 @@ invitedBy?: string;
 /** A few words for the person. */
 message?: string;
 expiresInSeconds?: number;
-/** Accepting the link removes the other passkeys of the person and ends their browser sessions. */
+/** Accepting the link removes the other passkeys of the person and ends their browser sessions: somebody else may have the lost ones. */
 replaceCredentials?: boolean;
 };
 
@@ -996,6 +996,8 @@ export type OtherBrowserSessionsEnd = {
 /** The secret of a browser session: `iam_ses_…`. */
 token: string;
 reason?: string;
+/** End the presented session, too. This requires no recent sign-in. */
+withThis?: boolean;
 };
 
 export type OwnBrowserSessionEnd = {

@@ -2,6 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { type BrowserSession, post } from '../client.ts';
 import { ErrorNote } from '../parts/Notes.tsx';
 import table from '../parts/table.module.css';
+import { withFreshSignIn } from '../passkeys/fresh-sign-in.ts';
 import { SessionFacts } from '../passkeys/SessionFacts.tsx';
 import styles from './account.module.css';
 
@@ -16,7 +17,9 @@ export function OwnSessions({
   const queries = useQueryClient();
   const end = useMutation({
     mutationFn: (id: string | undefined) =>
-      post<object>('sessions', id === undefined ? { act: 'end-others' } : { act: 'end', id }),
+      withFreshSignIn(() =>
+        post<object>('sessions', id === undefined ? { act: 'end-others' } : { act: 'end', id }),
+      ),
     onSettled: () => queries.invalidateQueries({ queryKey: ['account'] }),
   });
   return (

@@ -192,6 +192,22 @@ describe('the account', () => {
     await see('This action requires a sign-in within the last five minutes.');
   });
 
+  test('signing out another browser also requires a recent sign-in', async () => {
+    const tooOld = new Refusal(403, 'authentication_context_expired', 'too old');
+    await open('/account', { others: { '/console/account': account, '/console/sessions': tooOld } });
+    for (const [name, within] of [
+      ['Sign out', await find('region', 'Browsers')],
+      ['Sign out all other browsers', undefined],
+    ] as const) {
+      const ended = click('button', name, within);
+      await find('alertdialog');
+      await see("Confirm that it's you");
+      await click('button', 'Cancel');
+      await ended;
+      await see('This action requires a sign-in within the last five minutes.');
+    }
+  });
+
   test('offers a first passkey to the reader of the printed address', async () => {
     await open('/account', { others: { '/console/account': { signedInBy: 'token', mayAddPasskey: true } } });
     await see('Add your first passkey');

@@ -4,6 +4,7 @@ import { principalParams, Reason, tenantParam } from '../../service/fields.ts';
 import { endpoint } from '../context.ts';
 import { browserSessionRevoked } from '../revocation/browser-sessions.events.ts';
 import { credentialRevoked } from '../revocation/credentials.events.ts';
+import { invitationRevoked } from '../revocation/invitations.events.ts';
 import { NewPrincipal, Principal, PrincipalChange, principalPages, principalQuery } from './principal.ts';
 import {
   principalCreated,
@@ -109,7 +110,7 @@ export const disable = endpoint({
       .meta({ id: 'DisabledPrincipal' }),
   },
   errors: ['principal_not_found'],
-  emits: [credentialRevoked, browserSessionRevoked, principalDisabled],
+  emits: [credentialRevoked, browserSessionRevoked, invitationRevoked, principalDisabled],
   async handle({ params: { tenantId, principalId }, query }, context) {
     const revokedCredentials = await disablePrincipal(context, {
       tenantId,

@@ -5,6 +5,7 @@ import { emit } from '../../records/journal/journal.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { endBrowserSessions } from '../revocation/browser-sessions.ts';
+import { revokeInvitations } from '../revocation/invitations.ts';
 import { revokeTokensOfPrincipal } from '../revocation/revocation.ts';
 import { tenantExists } from '../tenants/tenants.ts';
 import {
@@ -168,7 +169,8 @@ export interface DisableOrder {
 }
 
 /**
- * Disables a principal in all its tenants, revokes all its tokens and ends its browser sessions.
+ * Disables a principal in all its tenants, revokes all its tokens, invitations and recovery links, and ends its browser
+ * sessions.
  * @returns the number of tokens; 0 if the call is repeated
  * @throws Refusal `principal_not_found`
  */
@@ -248,6 +250,8 @@ export async function disableLocked(
 ): Promise<number> {
   const revokedCredentials = await revokeTokensOfPrincipal(context, { tenantId, principalId, reason });
   await endBrowserSessions(context, { principalId, reason });
+  // Otherwise, anyone who has a link could sign in as the person as soon as they are enabled again.
+  await revokeInvitations(context, { principalId, reason });
   const byAdmin = provisioningSource === undefined;
   if (byAdmin || principal.status !== 'disabled') await context.db.run(updateDisabled(principalId, byAdmin));
   if (byAdmin) await context.db.run(updateUsersSuspended(principalId));

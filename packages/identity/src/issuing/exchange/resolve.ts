@@ -126,7 +126,7 @@ export async function refuseRequest(
   context: Context,
   presented: Presented,
   row: PresentedRow,
-  code: 'audience_not_allowed' | 'scope_not_allowed',
+  code: 'audience_not_allowed' | 'scope_not_allowed' | 'authentication_context_expired',
   asked?: string,
 ): Promise<never> {
   const reason = await recordDenial(context, presented, row, code, asked ? `${asked} ${code}` : code);

@@ -133,5 +133,13 @@ export const OwnSessionEnd = z
 export type OwnSessionEnd = z.infer<typeof OwnSessionEnd>;
 
 export const OtherSessionsEnd = z
-  .strictObject({ token: SessionToken, reason: Reason.default('revoked') })
+  .strictObject({
+    token: SessionToken,
+    reason: Reason.default('revoked'),
+    withThis: z
+      .boolean()
+      .default(false)
+      .describe('End the presented session, too. This requires no recent sign-in.'),
+  })
   .meta({ id: 'OtherBrowserSessionsEnd' });
+export type OtherSessionsEnd = z.infer<typeof OtherSessionsEnd>;

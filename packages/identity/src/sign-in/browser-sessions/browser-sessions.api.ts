@@ -71,10 +71,11 @@ export const revokeOwn = endpoint({
   path: '/browser-sessions:revoke',
   auth: 'presented',
   summary: 'End a browser session of the signed-in person. Repeating the call changes nothing.',
-  description: 'Its access tokens are revoked, too.',
+  description:
+    'Its access tokens are revoked, too. Ending another session than the presented one requires a recent sign-in, as for issuing a platform access token.',
   body: OwnSessionEnd,
   returns: { 204: null },
-  errors: ['invalid_token', 'browser_session_not_found', 'rate_limited'],
+  errors: ['invalid_token', 'authentication_context_expired', 'browser_session_not_found', 'rate_limited'],
   emits: [browserSessionRevoked],
   transaction: 'none',
   example: { token: exampleToken, browserSessionId: '5f0a7d2e-3b64-4c1c-9d43-0f6f1f1d2a11' },
@@ -87,14 +88,15 @@ export const revokeOthers = endpoint({
   path: '/browser-sessions:revoke-others',
   auth: 'presented',
   summary: 'End every other browser session of the signed-in person in the tenant.',
-  description: 'Their access tokens are revoked, too.',
+  description:
+    'Their access tokens are revoked, too. The sign-in must be recent, as for issuing a platform access token, unless the presented session ends with them.',
   body: OtherSessionsEnd,
   returns: { 204: null },
-  errors: ['invalid_token', 'rate_limited'],
+  errors: ['invalid_token', 'authentication_context_expired', 'rate_limited'],
   emits: [browserSessionRevoked],
   transaction: 'none',
   example: { token: exampleToken },
-  handle: ({ body }, context) => revokeOtherBrowserSessions(context, body.token, body.reason),
+  handle: ({ body }, context) => revokeOtherBrowserSessions(context, body),
 });
 
 export const list = endpoint({

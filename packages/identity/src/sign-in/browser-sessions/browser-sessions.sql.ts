@@ -133,9 +133,11 @@ export function findSession(tenantId: string, principalId: string, browserSessio
     where id = ${browserSessionId} and tenant_id = ${tenantId} and principal_id = ${principalId}`;
 }
 
-/** Sessions of the person that expired long ago. */
-export function deleteOldSessions(principalId: string, daysKept: number) {
-  return sql`
-    delete from browser_sessions
-    where principal_id = ${principalId} and expires_at < now() - make_interval(days => ${daysKept})`;
+/** Deletes anybody's sessions that expired long ago, however they ended. */
+export function deleteOldSessions(daysKept: number, rowsMax: number) {
+  return sql<Pick<SessionColumns, 'id'>>`
+    delete from browser_sessions where id = any (array(
+      select id from browser_sessions where expires_at < now() - make_interval(days => ${daysKept})
+      order by expires_at limit ${rowsMax} for update skip locked))
+    returning id`;
 }

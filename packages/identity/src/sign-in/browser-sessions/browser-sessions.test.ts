@@ -9,6 +9,7 @@ import { adminScope, made, makeAudience, makeTenant, readScope, writeScope } fro
 import { auditOf, journalOf } from '../../testing/records.ts';
 import { VirtualAuthenticator } from '../passkeys/testing/authenticator.ts';
 import { addPasskey, ask, makePerson, type Person, signInWith } from '../passkeys/testing/people.ts';
+import { sweepOldSessions } from './old-sessions.ts';
 
 let identity: TestIdentity;
 let tenantId: string;
@@ -377,14 +378,78 @@ describe('the own sessions of a person', () => {
     await assertDead(person.token);
     assert.equal((await own('revoke-others', { token: person.token })).status, 401);
   });
+
+  test('are not ended by an old sign-in, so that a thief of a session cannot sign out the person', async () => {
+    const person = await makePerson(identity, tenantId);
+    const { token, session } = await made(signInWith(identity, person.authenticator));
+    await identity.pool.run(sql`
+      update browser_sessions set auth_time = auth_time - interval '301 s' where id = ${person.session.id}`);
+    const stolen = person.token;
+    for (const [act, body] of [
+      ['revoke', { browserSessionId: session.id }],
+      ['revoke', { browserSessionId: randomUUID() }],
+      ['revoke-others', {}],
+      ['revoke-others', { withThis: false }],
+    ] as const) {
+      const answer = await own(act, { token: stolen, ...body });
+      assert.deepEqual([answer.status, answer.body], [403, { detail: 'authentication_context_expired' }]);
+    }
+    const denied = (await auditOf(identity, tenantId)).filter(
+      ({ outcome, resource_id }) => outcome === 'denied' && resource_id === person.session.id,
+    );
+    assert.deepEqual(
+      denied.map(({ action, actor_ref }) => [action, actor_ref]),
+      Array(4).fill(['browser_sessions.revoke', person.principalId]),
+    );
+    for (const one of [token, stolen]) assert.equal((await exchange(one)).status, 200);
+  });
+
+  test('are ended by an old sign-in together with the presented one, or the presented one alone', async () => {
+    const [person, other] = [await makePerson(identity, tenantId), await makePerson(identity, tenantId)];
+    const { token } = await made(signInWith(identity, person.authenticator));
+    await identity.pool.run(sql`update browser_sessions set auth_time = auth_time - interval '301 s'
+      where principal_id in (${person.principalId}, ${other.principalId})`);
+    const everywhere = { token: person.token, reason: 'logout', withThis: true };
+    assert.equal((await own('revoke-others', everywhere)).status, 204);
+    for (const one of [person.token, token]) await assertDead(one);
+    const { payload } = (await journalOf(identity, tenantId)).at(-1);
+    assert.equal(payload.reason, 'logout');
+    const alone = { token: other.token, browserSessionId: other.session.id };
+    assert.equal((await own('revoke', alone)).status, 204);
+    await assertDead(other.token);
+  });
+
+  test('of two sessions that end each other at the same time, one remains', async () => {
+    const person = await makePerson(identity, tenantId);
+    for (let round = 0; round < 5; round += 1) {
+      const tokens = [
+        (await signInWith(identity, person.authenticator)).body.token,
+        (await signInWith(identity, person.authenticator)).body.token,
+      ] as string[];
+      const answers = await Promise.all(tokens.map((token) => own('revoke-others', { token })));
+      assert.deepEqual(answers.map(({ status }) => status).sort(), [204, 401]);
+      const winner = answers.findIndex(({ status }) => status === 204);
+      assert.equal((await exchange(tokens[winner] as string)).status, 200);
+      await assertDead(tokens[1 - winner] as string);
+    }
+  });
 });
 
-test('sessions that expired 30 days ago are deleted with the next sign-in', async () => {
-  const person = await makePerson(identity, tenantId);
+test('sessions that expired more than 30 days ago are deleted, although their person never signs in again', async () => {
+  const [person, other] = [await makePerson(identity, tenantId), await makePerson(identity, tenantId)];
+  await signInWith(identity, other.authenticator);
   await identity.pool.run(sql`
-    update browser_sessions set expires_at = now() - interval '31 days' where id = ${person.session.id}`);
-  await signInWith(identity, person.authenticator);
-  const row = await identity.pool.row<{ count: number }>(sql`
-    select count(*) as count from browser_sessions where principal_id = ${person.principalId}`);
-  assert.equal(row?.count, 1);
+    update browser_sessions set expires_at = now() - interval '31 days'
+    where id in (${person.session.id}, ${other.session.id})`);
+  await sweepOldSessions(identity.pool);
+  for (const [{ principalId }, expected] of [
+    [person, 0],
+    [other, 1],
+  ] as const) {
+    const row = await identity.pool.row<{ count: number }>(
+      sql`select count(*) as count from browser_sessions where principal_id = ${principalId}`,
+    );
+    assert.equal(row?.count, expected);
+  }
+  await assertDead(person.token);
 });

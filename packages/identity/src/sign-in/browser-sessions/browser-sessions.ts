@@ -15,18 +15,10 @@ import {
   sessionsPerPersonMax,
 } from './browser-session.ts';
 import { browserSessionStarted } from './browser-sessions.events.ts';
-import {
-  deleteOldSessions,
-  findPresentedSession,
-  findSession,
-  findSessions,
-  insertSession,
-  shareLiveSession,
-} from './browser-sessions.sql.ts';
+import { findPresentedSession, findSession, findSessions, insertSession } from './browser-sessions.sql.ts';
 
 /** The last use is stored again only when the stored one is older than this. */
 const usedEverySeconds = 30;
-const endedDaysKept = 30;
 
 /** The sign-in with which a session begins, stored in the same transaction. */
 export interface SessionStart {
@@ -51,7 +43,6 @@ export async function startBrowserSession(
   const { db, settings } = context;
   const { tenantId, principalId, clientId } = start;
   const { token, ...secret } = makeLongSecret('ses');
-  await db.run(deleteOldSessions(principalId, endedDaysKept));
   const row = await db.row(
     insertSession({
       id: randomUUID(),
@@ -81,6 +72,12 @@ export async function startBrowserSession(
   return { token, session };
 }
 
+/** A presented session that is live, and how it was presented. */
+export interface ResolvedSession {
+  readonly row: PresentedSessionRow;
+  readonly presented: ReturnType<typeof presentSession>;
+}
+
 /**
  * The live session with this secret.
  * @param audience of the requested access token; null if none is requested
@@ -91,19 +88,10 @@ export async function resolveSession(
   secret: string,
   action: AuditAction,
   audience: string | null = null,
-): Promise<{ row: PresentedSessionRow; presented: ReturnType<typeof presentSession> }> {
+): Promise<ResolvedSession> {
   const presented = presentSession(context, secret, action);
   const row = await resolveCredential(context, presented, findPresented(context, presented, audience));
   return { row, presented };
-}
-
-/**
- * Checks again, in a transaction, that a presented session has not ended; its end waits for the transaction.
- * @throws Refusal `invalid_token`
- */
-export async function refuseEndedSession({ db }: Context, { id }: PresentedSessionRow): Promise<void> {
-  if ((await db.row(shareLiveSession(id))) === undefined)
-    fail('invalid_token', {}, { reason: 'session_ended' });
 }
 
 function findPresented(

@@ -17,9 +17,9 @@ import { requireOpenProvider } from '../identity-providers/identity-providers.ts
 import { projectGroups } from '../linking/group-projection.ts';
 import { linkInvited } from '../linking/link-invited.ts';
 import type { CreatedPasskey, PasskeyOptions } from '../passkeys/passkey.ts';
-import { recordPasskeySignIn } from '../passkeys/passkey-sign-in.ts';
 import { removeAllPasskeys } from '../passkeys/passkeys.ts';
 import { optionsFor, storePasskey, verifyCreated } from '../passkeys/registration.ts';
+import { recordPasskeySignIn } from '../passkeys/sign-in-record.ts';
 import { verifyUpstreamToken } from '../upstream-token/upstream-token.ts';
 import type { InvitationAcceptance, OpenInvitation } from './invitation.ts';
 import { invitationAccepted } from './invitations.events.ts';

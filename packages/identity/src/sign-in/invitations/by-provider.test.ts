@@ -15,7 +15,7 @@ import {
 } from '../federation/testing/sign-in.ts';
 import { nowSeconds, type Upstream } from '../federation/testing/upstream.ts';
 import { VirtualAuthenticator } from '../passkeys/testing/authenticator.ts';
-import { addPasskey, ask, invite, signInWith } from '../passkeys/testing/people.ts';
+import { acceptByPasskey, addPasskey, ask, invite, signInWith } from '../passkeys/testing/people.ts';
 
 /** Tests of links that are accepted with a sign-in through a provider of the tenant. */
 
@@ -81,6 +81,30 @@ test('a person who got in so can add their first passkey, and then sign in by it
   assert.deepEqual(types, ['external_identity.linked', 'passkey.registered']);
   const signedIn = await signInWith(identity, authenticator);
   assert.equal(signedIn.body.session.principalId, session.principalId);
+});
+
+test('no passkey is added to disabled passkeys, neither by the person nor by a link, which stays open', async () => {
+  const realm = await makeRealm(identity, upstream);
+  const { tenantId } = realm;
+  const link = await invite(identity, tenantId);
+  const claims = { sub: newSubject(), auth_time: nowSeconds() };
+  const { token, session } = (await accept(realm, link.token, claims)).body;
+  await made(addPasskey(identity, token));
+  await identity.pool.run(sql`
+    update external_identities set status = 'disabled'
+    where principal_id = ${session.principalId} and source = 'passkey'`);
+  const own = await addPasskey(identity, token);
+  assert.deepEqual([own.status, own.body], [403, { detail: 'identity_disabled' }]);
+  const path = `/tenants/${tenantId}/principals/${session.principalId}/recovery-links`;
+  const recovery = await made(identity.post(path, {}));
+  const recovered = await acceptByPasskey(identity, recovery.token);
+  assert.deepEqual([recovered.status, recovered.body], [403, { detail: 'identity_disabled' }]);
+  assert.equal(
+    (await ask(identity, '/passkeys:list', { token })).body.items.length,
+    1,
+    'nothing was replaced',
+  );
+  assert.equal((await ask(identity, '/invitations:read', { token: recovery.token })).status, 200);
 });
 
 test('a session that began so ends when its provider is disabled, with its access tokens', async () => {

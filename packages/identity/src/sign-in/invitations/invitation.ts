@@ -102,9 +102,9 @@ export const NewRecoveryLink = z
     ...link,
     replaceCredentials: z
       .boolean()
-      .default(false)
+      .default(true)
       .describe(
-        'Accepting the link removes the other passkeys of the person and ends their browser sessions.',
+        'Accepting the link removes the other passkeys of the person and ends their browser sessions: somebody else may have the lost ones.',
       ),
   })
   .meta({ id: 'NewRecoveryLink' });

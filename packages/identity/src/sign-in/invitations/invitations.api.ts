@@ -7,6 +7,7 @@ import {
 } from '../../directory/groups/groups.events.ts';
 import { principalCreated, principalEnabled } from '../../directory/principals/principals.events.ts';
 import { browserSessionRevoked } from '../../directory/revocation/browser-sessions.events.ts';
+import { invitationRevoked } from '../../directory/revocation/invitations.events.ts';
 import { principalParams, Reason, tenantParam } from '../../service/fields.ts';
 import { StartedSession } from '../browser-sessions/browser-session.ts';
 import { browserSessionStarted } from '../browser-sessions/browser-sessions.events.ts';
@@ -26,7 +27,7 @@ import {
   NewRecoveryLink,
   OpenInvitation,
 } from './invitation.ts';
-import { invitationAccepted, invitationCreated, invitationRevoked } from './invitations.events.ts';
+import { invitationAccepted, invitationCreated } from './invitations.events.ts';
 import {
   createInvitation,
   createRecoveryLink,
@@ -75,7 +76,7 @@ export const createRecovery = endpoint({
   secrets: ['token'],
   errors: refusals,
   emits: [invitationRevoked, invitationCreated],
-  example: { replaceCredentials: true },
+  example: { expiresInSeconds: 3600 },
   handle: ({ params, body }, context) =>
     createRecoveryLink(context, params.tenantId, params.principalId, body),
 });

@@ -85,21 +85,6 @@ export function findInvitation(tenantId: string, invitationId: string) {
     where i.id = ${invitationId} and i.tenant_id = ${tenantId}`;
 }
 
-/** Revokes open links: one, or all of a person, including expired ones. */
-export function updateRevoked(order: {
-  tenantId: string;
-  principalId: string | null;
-  invitationId: string | null;
-  reason: string;
-}) {
-  return sql<Pick<InvitationColumns, 'id' | 'principal_id' | 'kind'>>`
-    update invitations set revoked_at = now(), revoke_reason = ${order.reason}
-    where tenant_id = ${order.tenantId} and accepted_at is null and revoked_at is null
-      and (${order.principalId}::uuid is null or principal_id = ${order.principalId}::uuid)
-      and (${order.invitationId}::uuid is null or id = ${order.invitationId}::uuid)
-    returning id, principal_id, kind`;
-}
-
 /** A presented link, and the reason why it can't be used; null if it can. */
 export interface PresentedInvitationRow
   extends Pick<

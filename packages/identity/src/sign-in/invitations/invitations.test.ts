@@ -9,12 +9,10 @@ import { until } from '../../testing/waiting.ts';
 import { VirtualAuthenticator } from '../passkeys/testing/authenticator.ts';
 import {
   acceptByPasskey,
-  addPasskey,
   ask,
   invite,
   makeHuman,
   makePerson,
-  passkeyIds,
   signInWith,
 } from '../passkeys/testing/people.ts';
 import { sweepOldInvitations } from './old-invitations.ts';
@@ -380,60 +378,6 @@ describe('acceptance is refused, and nothing of it is stored,', () => {
     const federation = { identityProvider: 'x', token: 'x' };
     for (const body of [{ token }, { token, passkey, federation }])
       assert.equal((await ask(identity, '/invitations:accept', body)).status, 422);
-  });
-});
-
-describe('a recovery link', () => {
-  async function recover(tenantId: string, principalId: string, body: object = {}) {
-    const path = `/tenants/${tenantId}/principals/${principalId}/recovery-links`;
-    const answer = await identity.post(path, body);
-    assert.deepEqual([answer.status, answer.headers.get('cache-control')], [201, 'no-store']);
-    return answer.body;
-  }
-
-  test('adds a passkey to the person, and keeps the others', async () => {
-    const tenantId = await makeTenant(identity);
-    const person = await makePerson(identity, tenantId);
-    const { token, invitation } = await recover(tenantId, person.principalId, { expiresInSeconds: 600 });
-    assert.deepEqual([invitation.kind, invitation.replacesCredentials], ['recovery', false]);
-    const fresh = new VirtualAuthenticator();
-    assert.equal((await acceptByPasskey(identity, token, fresh)).status, 200);
-    assert.equal(fresh.userHandle, person.authenticator.userHandle);
-    for (const authenticator of [fresh, person.authenticator])
-      assert.equal((await signInWith(identity, authenticator)).status, 200);
-    assert.equal((await ask(identity, '/passkeys:list', { token: person.token })).status, 200);
-    await assertRefused(token);
-    const [first, second] = [
-      await recover(tenantId, person.principalId),
-      await recover(tenantId, person.principalId),
-    ];
-    await assertRefused(first.token);
-    assert.equal((await read(second.token)).body.kind, 'recovery');
-    const types = (await journalTypes(identity, tenantId)).slice(-2);
-    assert.deepEqual(types, ['invitation.revoked', 'invitation.created']);
-  });
-
-  test('with replaceCredentials ends the other passkeys and the sessions when it is accepted, not before', async () => {
-    const tenantId = await makeTenant(identity);
-    const person = await makePerson(identity, tenantId);
-    await made(addPasskey(identity, person.token));
-    const former = await passkeyIds(identity, person);
-    const { token } = await recover(tenantId, person.principalId, { replaceCredentials: true });
-    assert.equal((await read(token)).body.replacesCredentials, true);
-    assert.equal((await signInWith(identity, person.authenticator)).status, 200);
-    const fresh = new VirtualAuthenticator();
-    const accepted = await made(acceptByPasskey(identity, token, fresh));
-    assert.equal((await signInWith(identity, person.authenticator)).status, 401);
-    assert.equal((await ask(identity, '/passkeys:list', { token: person.token })).status, 401);
-    assert.equal((await signInWith(identity, fresh)).status, 200);
-    const left = await made(ask(identity, '/passkeys:list', { token: accepted.token }));
-    assert.equal(left.items.length, 1);
-    const events = await journalOf(identity, tenantId);
-    const removed = events.filter(({ type }) => type === 'passkey.removed');
-    assert.deepEqual(removed.map(({ aggregate_id }) => aggregate_id).sort(), former.sort());
-    const reasons = new Set(removed.map(({ payload }) => payload.reason));
-    assert.deepEqual([...reasons], ['replaced_by_recovery']);
-    assert.equal(events.filter(({ type }) => type === 'browser_session.revoked').length, 2);
   });
 });
 

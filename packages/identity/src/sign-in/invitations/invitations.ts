@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Db } from '@baton/kernel/database/db';
 import { principalCreated } from '../../directory/principals/principals.events.ts';
 import { addPrincipal, lockMember, pauseNew } from '../../directory/principals/principals.ts';
+import { revokeInvitations } from '../../directory/revocation/invitations.ts';
 import { tenantExists } from '../../directory/tenants/tenants.ts';
 import { audit } from '../../records/audit.ts';
 import { emit } from '../../records/journal/journal.ts';
@@ -17,7 +18,7 @@ import {
   type NewInvitation,
   type NewRecoveryLink,
 } from './invitation.ts';
-import { invitationCreated, invitationRevoked } from './invitations.events.ts';
+import { invitationCreated } from './invitations.events.ts';
 import {
   countOpenInvitations,
   findInvitation,
@@ -25,7 +26,6 @@ import {
   findUnacceptedPerson,
   insertInvitation,
   lockTenantForInvitations,
-  updateRevoked,
 } from './invitations.sql.ts';
 
 /** The person of a link, and whether accepting it makes them active. */
@@ -123,7 +123,7 @@ async function requireInvitable(context: Context, tenantId: string, principalId:
     (await db.row(findUnacceptedPerson(tenantId, principalId)))?.is_unaccepted === true;
   if (person.status !== 'active' && !activates) fail('principal_not_active');
   if (person.kind !== 'human') fail('human_principal_required');
-  await revokeLinks(context, { tenantId, principalId, invitationId: null, reason: 'replaced' });
+  await revokeInvitations(context, { tenantId, principalId, reason: 'replaced' });
   await refuseMany(context, tenantId);
   return { principalId, activates };
 }
@@ -170,26 +170,7 @@ export async function revokeInvitation(
   context: Context,
   { tenantId, invitationId, reason }: { tenantId: string; invitationId: string; reason: string },
 ): Promise<undefined> {
-  if ((await revokeLinks(context, { tenantId, principalId: null, invitationId, reason })) > 0) return;
+  if ((await revokeInvitations(context, { tenantId, invitationId, reason })) > 0) return;
   const { accepted_at } = await getInvitation(context.db, tenantId, invitationId);
   if (accepted_at !== null) fail('invitation_accepted');
-}
-
-async function revokeLinks(
-  context: Context,
-  order: { tenantId: string; principalId: string | null; invitationId: string | null; reason: string },
-): Promise<number> {
-  const { tenantId, reason } = order;
-  const revoked = await context.db.rows(updateRevoked(order));
-  for (const { id: invitationId, principal_id: principalId, kind } of revoked) {
-    const payload = { invitationId, principalId, kind, reason };
-    emit(context, invitationRevoked, { tenantId, aggregateId: invitationId }, payload);
-    audit(context, {
-      tenantId,
-      action: 'invitations.revoke',
-      resource: ['invitation', invitationId],
-      reason: `principal:${principalId} reason:${reason}`,
-    });
-  }
-  return revoked.length;
 }

@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { limitFailures } from '../../credentials/failure-limits/failure-limits.ts';
 import { lockMember } from '../../directory/principals/principals.ts';
 import { audit, auditDraft } from '../../records/audit.ts';
@@ -9,15 +8,9 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { type Challenge, makeChallenge, openChallenge, useChallenge } from './challenges.ts';
 import type { PasskeyOptions, PasskeySignInRequest } from './passkey.ts';
-import {
-  findPresentedPasskey,
-  insertPasskeyContext,
-  type PresentedPasskeyRow,
-  type SignInRow,
-  updateIdentityUsed,
-  updateUsed,
-} from './passkeys.sql.ts';
+import { findPresentedPasskey, type PresentedPasskeyRow, updateUsed } from './passkeys.sql.ts';
 import { requestOptions, type VerifiedUse, verifyUse } from './relying-party.ts';
+import { recordPasskeySignIn } from './sign-in-record.ts';
 
 /** A P-256 key that nobody has, with which an unknown credential takes as long as a known one. */
 const nobodysKey =
@@ -111,38 +104,6 @@ async function enter(
     clientId: consoleClientId,
   });
   return { ...started, displayName: person.display_name };
-}
-
-interface SignedIn {
-  readonly amr: readonly string[];
-  readonly start: {
-    readonly externalIdentityId: string;
-    readonly authenticationContextId: string;
-    readonly acr: string;
-    readonly authTime: string;
-  };
-}
-
-/** Records the sign-in of a person whose passkey was verified, with its methods (RFC 8176). */
-export async function recordPasskeySignIn(
-  { db, settings }: Context,
-  signIn: {
-    tenantId: string;
-    principalId: string;
-    externalIdentityId: string;
-    isSynced: boolean;
-    isUserVerified: boolean;
-  },
-): Promise<SignedIn> {
-  const { tenantId, principalId, externalIdentityId, isSynced, isUserVerified } = signIn;
-  const amr = [isSynced ? 'swk' : 'hwk', ...(isUserVerified ? ['mfa'] : []), 'user'].sort();
-  // Phishing-resistant, and bound to hardware (OpenID Connect EAP ACR values).
-  const acr = isSynced ? 'phr' : 'phrh';
-  await db.run(updateIdentityUsed(externalIdentityId, acr));
-  const { issuer } = settings.relyingParty;
-  const made = { id: randomUUID(), tenantId, principalId, externalIdentityId, issuer, acr, amr };
-  const { id, auth_time: authTime } = (await db.row(insertPasskeyContext(made))) as SignInRow;
-  return { amr, start: { externalIdentityId, authenticationContextId: id, acr, authTime } };
 }
 
 function refuse(context: Context, row: PresentedPasskeyRow | undefined, reason: string): never {

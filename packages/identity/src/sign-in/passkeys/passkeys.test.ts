@@ -4,7 +4,7 @@ import { after, before, describe, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { startIdentity, type TestIdentity, testSigningKey } from '../../testing/identity.ts';
 import { made, makeTenant } from '../../testing/objects.ts';
-import { auditActions, journalOf, storeCounts } from '../../testing/records.ts';
+import { auditActions, auditOf, journalOf, storeCounts } from '../../testing/records.ts';
 import { untilBlocked } from '../../testing/waiting.ts';
 import { type Deviations, VirtualAuthenticator } from './testing/authenticator.ts';
 import {
@@ -250,6 +250,41 @@ describe('passkeys of a person', () => {
     const [lastId = ''] = await passkeyIds(identity, other);
     assert.equal((await remove(other, lastId, '?withLast=true')).status, 204);
     assert.equal((await signInWith(identity, other.authenticator)).status, 401);
+  });
+
+  test('are neither renamed nor removed later than 300 s after the sign-in, and the attempt is audited', async () => {
+    const person = await makePerson(identity, tenantId);
+    const { token, principalId, authenticator } = person;
+    await made(addPasskey(identity, token));
+    const [passkeyId = ''] = await passkeyIds(identity, person);
+    await identity.pool.run(sql`
+      update browser_sessions set auth_time = auth_time - interval '301 s' where principal_id = ${principalId}`);
+    const before = await journalOf(identity, tenantId);
+    const acts = [
+      ['rename', { passkeyId, name: 'Thief' }],
+      ['remove', { passkeyId }],
+    ] as const;
+    for (const [act, body] of acts) {
+      const answer = await ask(identity, `/passkeys:${act}`, { token, ...body });
+      assert.deepEqual([answer.status, answer.body], [403, { detail: 'authentication_context_expired' }]);
+    }
+    assert.deepEqual(await journalOf(identity, tenantId), before);
+    assert.equal((await passkeyIds(identity, person)).length, 2);
+    const denied = (await auditOf(identity, tenantId)).filter(
+      ({ outcome, actor_ref }) => outcome === 'denied' && actor_ref === principalId,
+    );
+    assert.deepEqual(
+      denied.map(({ action, resource_id }) => [action, resource_id]),
+      [
+        ['passkeys.update', person.session.id],
+        ['passkeys.remove', person.session.id],
+      ],
+    );
+    for (const { reason } of denied)
+      assert.match(reason, /^session:[0-9a-f]{12} authentication_context_expired$/);
+    const { token: fresh } = (await signInWith(identity, authenticator)).body;
+    for (const [act, body] of acts)
+      assert.ok((await ask(identity, `/passkeys:${act}`, { token: fresh, ...body })).status < 300);
   });
 
   test('two removals at the same time do not take the last two', async () => {

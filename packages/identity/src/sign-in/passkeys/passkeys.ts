@@ -1,9 +1,11 @@
 import { isMember, lockMember } from '../../directory/principals/principals.ts';
 import { endBrowserSessions } from '../../directory/revocation/browser-sessions.ts';
 import { audit } from '../../records/audit.ts';
+import type { AuditAction } from '../../records/drafts.ts';
 import { emit } from '../../records/journal/journal.ts';
 import { recordedTransaction } from '../../records/journal/recorded-transaction.ts';
 import { resolveSession } from '../browser-sessions/browser-sessions.ts';
+import { lockSignedIn, resolveRecentSession } from '../browser-sessions/recent-sign-in.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { type Passkey, type PasskeyRow, passkeyOf } from './passkey.ts';
@@ -118,30 +120,39 @@ export async function listOwnPasskeys(context: Context, secret: string): Promise
   return { items: passkeys.map(passkeyOf) };
 }
 
-/** @throws Refusal `invalid_token`, `rate_limited`, `passkey_not_found` */
+/** @throws Refusal `invalid_token`, `rate_limited`, `authentication_context_expired`, `passkey_not_found` */
 export function renameOwnPasskey(
   context: Context,
   { token, passkeyId, name }: { token: string; passkeyId: string; name: string },
 ): Promise<PasskeyRow> {
-  return asOwner(context, token, passkeyId, (inside, order) => renamePasskey(inside, order, name));
+  return asOwner(context, { token, passkeyId, action: 'passkeys.update' }, (inside, order) =>
+    renamePasskey(inside, order, name),
+  );
 }
 
-/** @throws Refusal `invalid_token`, `rate_limited`, `passkey_not_found`, `last_passkey` */
+/**
+ * @throws Refusal `invalid_token`, `rate_limited`, `authentication_context_expired`, `passkey_not_found`,
+ * `last_passkey`
+ */
 export function removeOwnPasskey(
   context: Context,
   { token, passkeyId }: { token: string; passkeyId: string },
 ): Promise<undefined> {
-  return asOwner(context, token, passkeyId, (inside, order) => removePasskey(inside, order));
+  return asOwner(context, { token, passkeyId, action: 'passkeys.remove' }, (inside, order) =>
+    removePasskey(inside, order),
+  );
 }
 
 async function asOwner<T>(
   context: Context,
-  secret: string,
-  passkeyId: string,
+  { token, passkeyId, action }: { token: string; passkeyId: string; action: AuditAction },
   work: (inside: Context, order: PasskeyOrder) => Promise<T>,
 ): Promise<T> {
-  const { row } = await resolveSession(context, secret, 'browser_sessions.use');
+  const row = await resolveRecentSession(context, token, action);
   const { tenant_id: tenantId, principal_id: principalId } = row;
   const order = { tenantId, principalId, passkeyId, actor: principalId };
-  return recordedTransaction(context, (inside) => work(inside, order));
+  return recordedTransaction(context, async (inside) => {
+    await lockSignedIn(inside, row);
+    return work(inside, order);
+  });
 }

@@ -1,12 +1,11 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import type { Db } from '@baton/kernel/database/db';
 import { externalIdentityLinked } from '../../directory/external-identities/external-identities.events.ts';
-import { lockMember } from '../../directory/principals/principals.ts';
 import { audit } from '../../records/audit.ts';
 import { emit } from '../../records/journal/journal.ts';
 import { recordedTransaction } from '../../records/journal/recorded-transaction.ts';
 import type { PresentedSessionRow } from '../browser-sessions/browser-session.ts';
-import { refuseEndedSession, resolveSession } from '../browser-sessions/browser-sessions.ts';
+import { lockSignedIn, resolveRecentSession } from '../browser-sessions/recent-sign-in.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { type Challenge, makeChallenge, openChallenge, useChallenge } from './challenges.ts';
@@ -76,7 +75,7 @@ export async function verifyCreated(
 /**
  * Stores a verified passkey and, with a person's first one, the external identity of their passkeys. Call it with the
  * principal's row locked.
- * @throws Refusal `passkey_rejected` for a used challenge, `too_many_passkeys`, `passkey_exists`
+ * @throws Refusal `passkey_rejected` for a used challenge, `too_many_passkeys`, `identity_disabled`, `passkey_exists`
  */
 export async function storePasskey(
   context: Context,
@@ -111,6 +110,8 @@ async function requireIdentity(context: Context, person: Person, userHandle: str
   // Another first passkey was registered sooner, with a different handle.
   if (known !== undefined && known.subject !== userHandle)
     fail('passkey_rejected', {}, { reason: 'another_user_handle' });
+  // Nobody could sign in with the passkey, and a link would be used up for nothing.
+  if (known !== undefined && known.status !== 'active') fail('identity_disabled');
   if (known !== undefined) return known.id;
   const made = { id: randomUUID(), tenantId, principalId, issuer: settings.relyingParty.issuer, userHandle };
   const identity = (await db.row(insertPasskeyIdentity(made))) ?? fail('passkey_exists');
@@ -137,40 +138,29 @@ async function refuseMany(db: Db, settings: Context['settings'], { tenantId, pri
  * @throws Refusal `invalid_token`, `rate_limited`, `authentication_context_expired`, `too_many_passkeys`
  */
 export async function ownRegistrationOptions(context: Context, secret: string): Promise<PasskeyOptions> {
-  const { row } = await resolveSession(context, secret, 'passkeys.register');
-  refuseOldSignIn(context, row);
+  const row = await resolveRecentSession(context, secret, 'passkeys.register');
   const { tenant_id: tenantId, principal_id: principalId, display_name: displayName } = row;
   const owner = { tenantId, principalId, userName: displayName, displayName };
   return optionsFor(context, owner, purposeOf(row));
 }
 
 /**
- * Adds a passkey for the person whose session is presented. A stolen session alone isn't enough: the sign-in must be
- * recent.
+ * Adds a passkey for the person whose session is presented.
  * @throws Refusal, in the order of the endpoint's `errors`
  */
 export async function registerOwnPasskey(
   context: Context,
   { token, ...created }: CreatedPasskey & { token: string },
 ): Promise<PasskeyRow> {
-  const { row } = await resolveSession(context, token, 'passkeys.register');
-  refuseOldSignIn(context, row);
+  const row = await resolveRecentSession(context, token, 'passkeys.register');
   const verified = await verifyCreated(context, created, purposeOf(row));
   const { tenant_id: tenantId, principal_id: principalId } = row;
   return recordedTransaction(context, async (inside) => {
-    const person = await lockMember(inside.db, tenantId, principalId);
-    if (person?.status !== 'active') fail('invalid_token', {}, { reason: 'principal_not_active' });
-    // A recovery may have replaced the person's passkeys during the wait: the holder of a stolen session keeps none.
-    await refuseEndedSession(inside, row);
+    await lockSignedIn(inside, row);
     return (await storePasskey(inside, { tenantId, principalId }, verified)).row;
   });
 }
 
 function purposeOf({ tenant_id, principal_id }: PresentedSessionRow) {
   return { purpose: 'register', about: `${tenant_id} ${principal_id}` } as const;
-}
-
-function refuseOldSignIn({ settings }: Context, row: PresentedSessionRow): void {
-  if (!row.is_time_proven || row.auth_age_seconds > settings.IAM_PAT_MAX_AUTHENTICATION_AGE_SECONDS)
-    fail('authentication_context_expired');
 }

@@ -29,7 +29,8 @@ async function makeUser() {
   const link = await invite(identity, fixture.tenantId, { principalId: row?.principal_id });
   const authenticator = new VirtualAuthenticator();
   const { token } = await made(acceptByPasskey(identity, link.token, authenticator));
-  return { id, content, token, authenticator };
+  const open = await invite(identity, fixture.tenantId, { principalId: row?.principal_id });
+  return { id, content, token, authenticator, link: open.token };
 }
 
 type User = Awaited<ReturnType<typeof makeUser>>;
@@ -50,10 +51,11 @@ for (const [name, end] of [
     },
   ],
 ] as const)
-  test(`${name} of the directory that disables a person ends their browser sessions`, async () => {
+  test(`${name} of the directory that disables a person ends their browser sessions and their open link`, async () => {
     const user = await makeUser();
     const list = () => ask(identity, '/passkeys:list', { token: user.token });
-    assert.equal((await list()).status, 200);
+    const read = () => ask(identity, '/invitations:read', { token: user.link });
+    assert.deepEqual([(await list()).status, (await read()).status], [200, 200]);
     const { status, body } = await end(user);
     assert.ok(status < 300, JSON.stringify(body));
     assert.equal((await list()).status, 401);
@@ -61,4 +63,8 @@ for (const [name, end] of [
     const row = await identity.pool.row<{ end_reason: string }>(sql`
       select end_reason from browser_sessions where public_prefix = ${user.token.slice(8, 20)}`);
     assert.notEqual(row?.end_reason, '');
+    await identity.pool.run(sql`
+      update principals set status = 'active'
+      where id in (select principal_id from browser_sessions where public_prefix = ${user.token.slice(8, 20)})`);
+    assert.equal((await read()).status, 401, 'enabling the person does not revive the link');
   });

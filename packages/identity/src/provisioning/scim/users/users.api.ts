@@ -7,6 +7,7 @@ import {
 } from '../../../directory/principals/principals.events.ts';
 import { browserSessionRevoked } from '../../../directory/revocation/browser-sessions.events.ts';
 import { credentialRevoked } from '../../../directory/revocation/credentials.events.ts';
+import { invitationRevoked } from '../../../directory/revocation/invitations.events.ts';
 import { endpoint } from '../../context.ts';
 import { parseListOrder, parseSearch } from '../filter/list-page.ts';
 import { userUrn } from '../protocol/schemas.ts';
@@ -38,6 +39,7 @@ const changeEvents = [
   scimUserUpdated,
   credentialRevoked,
   browserSessionRevoked,
+  invitationRevoked,
   principalDisabled,
   principalEnabled,
 ];
@@ -70,6 +72,7 @@ export const create = endpoint({
     principalEnabled,
     credentialRevoked,
     browserSessionRevoked,
+    invitationRevoked,
     principalDisabled,
     scimUserProvisioned,
   ],
@@ -122,6 +125,7 @@ export const remove = endpoint({
   emits: [
     credentialRevoked,
     browserSessionRevoked,
+    invitationRevoked,
     principalDisabled,
     groupMembershipRemoved,
     scimUserDeprovisioned,

@@ -1,0 +1,17 @@
+import { z } from 'zod';
+import { defineEvent } from '@baton/kernel/http/service';
+import { Uuid } from '@baton/values/wire';
+
+/** What every event of an invitation or a recovery link names. */
+export const invitationPayload = {
+  invitationId: Uuid,
+  principalId: Uuid,
+  kind: z.enum(['invitation', 'recovery']),
+};
+
+/** A link that expires has no event. */
+export const invitationRevoked = defineEvent(
+  'invitation.revoked',
+  'invitation',
+  z.strictObject({ ...invitationPayload, reason: z.string() }),
+);
