@@ -300,6 +300,7 @@ create table identity_providers (
   unknown_people text default 'create'::text not null,
   admit jsonb,
   offered boolean default false not null,
+  own_issuer boolean default false not null,
   constraint identity_providers_pkey PRIMARY KEY (id),
   constraint identity_providers_issuer UNIQUE (tenant_id, issuer),
   constraint identity_providers_key UNIQUE (tenant_id, key),
@@ -654,6 +655,7 @@ create table sign_in_requests (
   expires_at timestamp(3) with time zone not null,
   decided_at timestamp(3) with time zone,
   decision_reason text default ''::text not null,
+  address_hash text,
   constraint sign_in_requests_pkey PRIMARY KEY (id),
   constraint sign_in_requests_identity UNIQUE (tenant_id, issuer, subject),
   constraint sign_in_requests_principal UNIQUE (principal_id),
@@ -712,6 +714,7 @@ create table used_assertions (
   identity_provider_id uuid not null,
   jti_hash text not null,
   expires_at timestamp(3) with time zone not null,
+  workload_rule_id uuid,
   constraint used_assertions_pkey PRIMARY KEY (identity_provider_id, jti_hash),
   constraint used_assertions_identity_provider_id_fkey FOREIGN KEY (identity_provider_id) REFERENCES identity_providers(id)
 );

@@ -113,6 +113,7 @@ test('a provider that is not on offer can be tested, but nobody signs in through
       audience: 'console',
       status: 'active',
       offered: false,
+      own_issuer: false,
       principal_kind: 'human',
     }),
     outbound: { readJson: async () => discovery, send: () => assert.fail() },

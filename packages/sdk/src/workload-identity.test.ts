@@ -78,12 +78,14 @@ test('a job of GitHub Actions requests a new token each time, for the address of
   answer = { status: 200, body: JSON.stringify({ value: token('github'), count: 1 }) };
   const found = findWorkloadCredential(actions(), at);
   for (let count = 0; count < 2; count += 1) assert.equal(await found?.assertion(), token('github'));
+  await findWorkloadCredential(actions(), `${at}/`)?.assertion();
   await assertionIn({ ...actions(), BATON_IDENTITY_AUDIENCE: 'a b&c' });
   const seen = asked.map(({ url = '', headers }) => [
     new URL(url, at).searchParams.get('audience'),
     headers.authorization,
   ]);
   assert.deepEqual(seen, [
+    [at, 'Bearer of-the-job'],
     [at, 'Bearer of-the-job'],
     [at, 'Bearer of-the-job'],
     ['a b&c', 'Bearer of-the-job'],

@@ -48,7 +48,8 @@ function sourceIn(environment: Environment, url: string): (() => Promise<string>
   } = environment;
   if (token) return async () => checked(token, 'BATON_IDENTITY_TOKEN');
   if (file) return async () => checked(readFile(file), 'the file of BATON_IDENTITY_TOKEN_FILE');
-  if (requestUrl && requestToken) return () => requestFromGithub(requestUrl, requestToken, audience || url);
+  if (requestUrl && requestToken)
+    return () => requestFromGithub(requestUrl, requestToken, audience || url.replace(/\/+$/, ''));
   return undefined;
 }
 

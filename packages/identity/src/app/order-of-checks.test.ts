@@ -201,8 +201,18 @@ const things: CheckOrder[] = [
       ...tenantFaults,
       unknownTenant,
       fault('invalid_issuer', withFields({ issuer: 'login.example.com' })),
-      fault('identity_provider_exists', ({ ids }) =>
-        makeProvider(identity, ids['tenantId'] ?? '', 'corporate'),
+      fault(
+        'too_many_identity_providers',
+        ({ ids }) => store`
+          insert into identity_providers (id, tenant_id, key, issuer, registered_issuer, audience, lifecycle_profile)
+          select gen_random_uuid(), ${ids['tenantId']}, 'filled-' || n, 'https://' || n || '.example', '', 'baton', 'managed'
+          from generate_series(1, 200) as n`,
+      ),
+      fault(
+        'identity_provider_exists',
+        ({ ids }) => store`
+          insert into identity_providers (id, tenant_id, key, issuer, registered_issuer, audience, lifecycle_profile)
+          values (gen_random_uuid(), ${ids['tenantId']}, 'corporate', 'https://corporate.example', '', 'baton', 'managed')`,
       ),
     ],
   },

@@ -183,6 +183,15 @@ const orders: CheckOrder[] = [
     faults: [
       ...providerFaults,
       fault('invalid_issuer', withFields({ issuer: 'nonsense' })),
+      fault(
+        'workload_rules_too_wide',
+        ({ ids }) => store`
+          insert into workload_rules (id, tenant_id, identity_provider_id, key, principal_id, claims, audiences,
+            scope_ceiling, single_use, lifetime_seconds_max)
+          select gen_random_uuid(), tenant_id, id, 'wide', (select id from principals limit 1),
+            '{"ref": {"equals": "main"}}', '{}', '{}', false, 600
+          from identity_providers where tenant_id = ${ids['tenantId']} and key = ${ids['key']}`,
+      ),
       fault('population_managed_by_directory', (attempt) => addSource(attempt, 'scim')),
       fault(
         'issuer_not_changeable',

@@ -241,6 +241,7 @@ interface IdentityProvidersTable {
   unknown_people: Generated<'create' | 'request'>;
   admit: unknown;
   offered: Generated<boolean>;
+  own_issuer: Generated<boolean>;
 }
 
 interface InvitationsTable {
@@ -473,6 +474,7 @@ interface SignInRequestsTable {
   expires_at: string;
   decided_at: string | null;
   decision_reason: Generated<string>;
+  address_hash: string | null;
 }
 
 interface SigningAlgorithmUsesTable {
@@ -510,6 +512,7 @@ interface UsedAssertionsTable {
   identity_provider_id: string;
   jti_hash: string;
   expires_at: string;
+  workload_rule_id: string | null;
 }
 
 interface UsedChallengesTable {

@@ -64,6 +64,10 @@ export const errors = {
     'The tenant already has an identity provider with this key or this issuer.',
     'Change the existing one with `PATCH …/identity-providers/{key}`; an issuer can be registered only once.',
   ),
+  too_many_identity_providers: conflict(
+    'The tenant already has 200 identity providers, disabled ones included.',
+    'Change one that is not used any more with `PATCH …/identity-providers/{key}`: its issuer can change while its `principalKind` is `human`.',
+  ),
   population_managed_by_directory: conflict(
     'The people of a `read_only` provider are managed by its own directory, not by a SCIM source.',
     'Choose one of them: make the provider `managed`, or disable its SCIM source.',
@@ -115,6 +119,10 @@ export const errors = {
   too_many_workload_rules: conflict(
     'The identity provider already has 100 workload rules.',
     'Delete rules that are not used, or let one rule accept several values of a claim (`oneOf`).',
+  ),
+  workload_rules_too_wide: conflict(
+    "After the change, strangers' tokens could match workload rules of the identity provider: their conditions fix no owner.",
+    'Add a condition to each rule that fixes a subject or an owner (docs/reference/workload-identity.md#owners), or delete the rules, then change the provider.',
   ),
   workload_provider_required: conflict(
     'The tokens of the identity provider belong to people, not to workloads.',

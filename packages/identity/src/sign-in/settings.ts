@@ -21,7 +21,7 @@ export const settings = {
     min: 100,
     max: 100_000,
     unit: 'assertions',
-    doc: 'How many used assertions of one identity provider are remembered until they expire, for workload rules with `singleUse`; any beyond that get 503 with Retry-After.',
+    doc: 'How many used assertions of one identity provider are remembered until they expire, for workload rules with `singleUse`; a single rule may have half of them. Any beyond that get 503 with Retry-After.',
   }),
   IAM_PASSKEY_RP_ID: text<string | undefined>({
     default: undefined,
@@ -82,7 +82,7 @@ export const settings = {
     min: 1,
     max: 10_000,
     unit: 'requests',
-    doc: 'The maximum number of pending sign-in requests of a tenant; a single provider may have half of them.',
+    doc: 'The maximum number of pending sign-in requests of a tenant; a single provider may have half of them, and a single address (IPv6: one /64 network) a quarter. Behind a proxy set IAM_TRUSTED_PROXIES too; otherwise all clients have its address.',
   }),
   IAM_SIGN_IN_REQUEST_SECONDS: integer({
     default: 14 * daySeconds,

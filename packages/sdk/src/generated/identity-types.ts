@@ -359,6 +359,7 @@ email_claim: string;
 unknown_people: "create" | "request";
 admit: ProviderAdmission | null;
 offered: boolean;
+own_issuer: boolean;
 group_mappings: Record<string, string>;
 required_acr_values: string[];
 required_amr_values: string[];
@@ -426,6 +427,8 @@ authorizedParties?: string[];
 lifecycleProfile?: "read_only" | "managed";
 /** The kind of principal that a first sign-in creates. `workload`, for tokens of programs such as CI jobs, creates workloads, and also lets linked agents and workloads exchange such tokens. `none` lets nobody sign in: tokens are accepted by workload rules only. Existing principals keep their kind. */
 principalKind?: "human" | "workload" | "none";
+/** The issuer signs tokens for programs of your organization only, so a workload rule may have any condition. Otherwise a rule must fix a subject or an owner, unless the keys are uploaded. */
+ownIssuer?: boolean;
 /** The cache time of keys. */
 jwksCacheTtlSeconds?: number;
 /** The additional time for which cached keys are used while the provider does not respond. */
@@ -693,6 +696,8 @@ authorizedParties?: string[];
 lifecycleProfile?: "read_only" | "managed";
 /** The kind of principal that a first sign-in creates. `workload`, for tokens of programs such as CI jobs, creates workloads, and also lets linked agents and workloads exchange such tokens. `none` lets nobody sign in: tokens are accepted by workload rules only. Existing principals keep their kind. */
 principalKind?: "human" | "workload" | "none";
+/** The issuer signs tokens for programs of your organization only, so a workload rule may have any condition. Otherwise a rule must fix a subject or an owner, unless the keys are uploaded. */
+ownIssuer?: boolean;
 /** The cache time of keys. */
 jwksCacheTtlSeconds?: number;
 /** The additional time for which cached keys are used while the provider does not respond. */

@@ -630,6 +630,7 @@ describe('the other sections', () => {
       email_claim: 'email',
       unknown_people: 'create',
       offered: false,
+      own_issuer: false,
       admit: null,
     });
     const test = exampleOf('identity.identityProviders.test');
@@ -658,6 +659,7 @@ describe('the other sections', () => {
       emailClaim: 'email',
       unknownPeople: 'create',
       offered: false,
+      own_issuer: false,
       admit: { role: 'member', domains: ['example.com', 'b.example'], groups: [] },
     });
   });

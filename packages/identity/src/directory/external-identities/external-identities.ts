@@ -14,6 +14,7 @@ import {
   insertExternalIdentity,
 } from './external-identities.sql.ts';
 import type { ExternalIdentityRow, NewExternalIdentity } from './external-identity.ts';
+import { sharedIssuer } from './shared-issuers.ts';
 
 /**
  * Links a principal of any kind and status manually (see docs/reference/directory.md#external-identities). Issuers are
@@ -35,7 +36,7 @@ export async function linkExternalIdentity(
       audit(context, { tenantId, action, resource, outcome: 'denied', reason: 'principal_not_found' });
     fail('principal_not_found', {}, { commits: true });
   }
-  if (caller.isAdministrator && (await db.row(findOwnIssuer(tenantId, issuer))) === undefined)
+  if (caller.isAdministrator && !(await isOfTenantAlone(db, tenantId, issuer)))
     fail('outside_administration', { field: 'issuer' }, { reason: 'issuer' });
   if ((await db.row(findReadOnlyProvider(tenantId, issuer))) !== undefined) fail('identity_provider_managed');
   const wanted = { id: randomUUID(), tenantId, principalId, issuer, subject };
@@ -44,6 +45,12 @@ export async function linkExternalIdentity(
   emit(context, externalIdentityLinked, about, { externalIdentityId: linked.id, principalId });
   audit(context, { tenantId, action, resource: ['external_identity', linked.id] });
   return linked;
+}
+
+/** Whether nobody of another tenant can have an identity of the issuer, as far as identity knows. */
+async function isOfTenantAlone(db: Db, tenantId: string, issuer: string): Promise<boolean> {
+  if (sharedIssuer(issuer.replace(/\/+$/, '')) !== undefined) return false;
+  return (await db.row(findOwnIssuer(tenantId, issuer))) !== undefined;
 }
 
 export async function hasExternalIdentity(

@@ -3,7 +3,7 @@ import { observer } from '@baton/kernel/process/observer';
 import type { SigningAlgorithm } from '../../directory/audiences/audience.ts';
 import type { Context } from '../context.ts';
 import type { OpenProvider } from '../identity-providers/identity-provider.ts';
-import type { UpstreamIdentity } from '../upstream-token/upstream-token.ts';
+import { nameOf, type UpstreamIdentity } from '../upstream-token/upstream-token.ts';
 
 const lifetimeSeconds = 60;
 /** No consumer of access tokens accepts this type, and coordination accepts no other as a statement. */
@@ -33,7 +33,7 @@ export function signAdmission({ settings, signingKeys }: Context, person: Admitt
     aud: person.audience,
     identity_provider: provider.key,
     access_role: person.role,
-    name: identity.displayName ?? `${provider.key}:${identity.externalId}`.slice(0, 200),
+    name: nameOf(provider, identity),
     ...(identity.isEmailVerified && { email: identity.email }),
     iat: nowSeconds,
     nbf: nowSeconds,

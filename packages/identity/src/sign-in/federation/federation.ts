@@ -13,7 +13,7 @@ import { startBrowserSession } from '../browser-sessions/browser-sessions.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import type { OpenProvider } from '../identity-providers/identity-provider.ts';
-import { requireOpenProvider } from '../identity-providers/identity-providers.ts';
+import { requireOpenProvider, shareVerifiedProvider } from '../identity-providers/identity-providers.ts';
 import { admits } from '../identity-providers/self-admission.ts';
 import { projectGroups } from '../linking/group-projection.ts';
 import { LinkChanged, type LinkedPerson, linkPerson } from '../linking/link-person.ts';
@@ -252,12 +252,12 @@ async function confirmUnlimited<T>(
 /** @returns undefined for an unknown person, whose request is stored */
 async function signInPerson(
   context: Context,
-  { tenant_id: tenantId, key }: OpenProvider,
+  verified: OpenProvider,
   identity: UpstreamIdentity,
   isStale: boolean,
 ): Promise<SignIn | undefined> {
-  // The provider is read again, because it may have been disabled while its keys were fetched.
-  const provider = await requireOpenProvider(context.db, tenantId, key);
+  // The provider is read again, because it may have been disabled or changed while its keys were fetched.
+  const provider = await shareVerifiedProvider(context.db, verified);
   const person = await linkPerson(context, provider, identity);
   if (person === undefined) return requestAdmission(context, provider, identity);
   const { principalId, principalKind } = person;
@@ -273,7 +273,7 @@ async function signInPerson(
     authTime: recorded?.auth_time ?? null,
     view: {
       principalId,
-      identityProvider: key,
+      identityProvider: provider.key,
       groups,
       authenticationContext: { acr, amr: [...amr], authTime },
       identityProviderStale: isStale,

@@ -51,7 +51,9 @@ describe('an administrator', () => {
     const theirs = await makeRealm(identity, upstream);
     const sub = newSubject();
     isRefused(await register(newProvider({ issuer: upstream.issuer, keySet })), 'keySet');
-    isRefused(await register(newProvider({ issuer: upstream.issuer })), 'issuer');
+    const { audience } = await made(identity.get(`${providers(theirs.tenantId)}/${theirs.key}`));
+    isRefused(await register(newProvider({ issuer: upstream.issuer, audience })), 'audience');
+    isRefused(await register(newProvider({ issuer: upstream.issuer, subjectClaim: 'name' })), 'subjectClaim');
     const principalId = await makePrincipal(identity, own, 'human');
     for (const issuer of [upstream.issuer, `${upstream.issuer}/`])
       isRefused(await link(principalId, { issuer, subject: sub }), 'issuer');
@@ -82,40 +84,70 @@ describe('an administrator', () => {
     isRefused(await change(key, { issuer: `https://${randomUUID()}.example` }), 'keySet');
   });
 
-  test('has no issuer of another tenant, whatever the kind and status of its provider', async () => {
+  test('keeps no issuer from another tenant, but the tokens for an audience, whatever the kind and status', async () => {
     for (const principalKind of ['human', 'workload', 'none']) {
       const theirs = await makeTenant(identity);
       const { issuer, key } = await registered(theirs, { principalKind });
       await made(identity.post(`${providers(theirs)}/${key}:disable`));
       for (const wanted of ['human', 'workload', 'none'])
-        isRefused(await register(newProvider({ issuer: `${issuer}/`, principalKind: wanted })), 'issuer');
+        isRefused(await register(newProvider({ issuer: `${issuer}/`, principalKind: wanted })), 'audience');
       const mine = await registered(own);
       isRefused(await change(mine.key, { issuer }), 'issuer', principalKind);
+      const audience = `https://baton.example/${own}`;
+      const shared = newProvider({ issuer: `${issuer}/`, audience, principalKind });
+      assert.equal((await register(shared)).status, 201, principalKind);
     }
+  });
+
+  test('uploads the keys of a cluster whose issuer has the same name in every cluster', async () => {
+    const issuer = `https://kubernetes.default.svc.cluster.${randomUUID()}`;
+    const cluster = { issuer, keySet, principalKind: 'none' };
+    await registered(await makeTenant(identity), cluster);
+    isRefused(await register(newProvider(cluster)), 'audience');
+    assert.equal((await register(newProvider({ ...cluster, audience: 'ours' }))).status, 201);
   });
 
   test('changes nothing that could meet the tokens of another tenant with the issuer', async () => {
     const { issuer } = await registered(await makeTenant(identity));
-    const { key } = await registered(own, { issuer, lifecycleProfile: 'managed' });
-    for (const changes of [{ audience: 'other' }, { subjectClaim: 'name' }, { principalKind: 'workload' }])
-      isRefused(await change(key, changes), 'issuer', JSON.stringify(changes));
-    assert.equal((await change(key, { offered: true })).status, 200);
+    const audience = 'of the own tenant';
+    const { key } = await registered(own, { issuer, audience, lifecycleProfile: 'managed' });
+    isRefused(await change(key, { audience: 'baton' }), 'audience');
+    isRefused(await change(key, { subjectClaim: 'name' }), 'subjectClaim');
+    assert.equal((await change(key, { audience: 'other', offered: true })).status, 200);
     const principalId = await makePrincipal(identity, own, 'human');
     isRefused(await link(principalId, { issuer, subject: 'x' }), 'issuer');
   });
 
   test('shares an issuer of CI jobs, by its own subjects', async () => {
-    await registered(await makeTenant(identity), { issuer: githubIssuer, principalKind: 'none' });
-    const shared = { issuer: githubIssuer, principalKind: 'workload' };
+    const audience = randomUUID();
+    await registered(await makeTenant(identity), { issuer: githubIssuer, audience, principalKind: 'none' });
+    const requiredClaims = { repository_owner_id: ['42'] };
+    const shared = {
+      issuer: githubIssuer,
+      audience: `${audience} of another`,
+      principalKind: 'workload',
+      requiredClaims,
+    };
+    isRefused(await register(newProvider({ ...shared, audience })), 'audience');
     isRefused(await register(newProvider({ ...shared, subjectClaim: 'environment' })), 'subjectClaim');
     const provider = newProvider(shared);
     assert.equal((await register(provider)).status, 201);
     isRefused(await change(provider.key, { subjectClaim: 'environment' }), 'subjectClaim');
-    assert.equal((await change(provider.key, { audience: 'other' })).status, 200);
+    isRefused(await change(provider.key, { audience }), 'audience');
+    assert.equal((await change(provider.key, { audience: `${audience} changed` })).status, 200);
     const mine = await registered(own);
     isRefused(await change(mine.key, { issuer: `${githubIssuer}/acme` }), 'issuer');
     const principalId = await makePrincipal(identity, own, 'human');
     isRefused(await link(principalId, { issuer: githubIssuer, subject: 'repo:a/b' }), 'issuer');
+  });
+
+  test('links nobody by hand at an issuer of everybody, even if no other tenant has it yet', async () => {
+    const issuer = 'https://accounts.google.com';
+    const provider = { issuer, lifecycleProfile: 'managed', unknownPeople: 'request' };
+    assert.equal((await register(newProvider(provider))).status, 201);
+    const principalId = await makePrincipal(identity, own, 'human');
+    for (const named of [issuer, `${issuer}/`])
+      isRefused(await link(principalId, { issuer: named, subject: newSubject() }), 'issuer');
   });
 
   test('links by hand only at an issuer of the own tenant that keeps its own keys', async () => {
@@ -146,7 +178,7 @@ describe('an administrator', () => {
   });
 });
 
-test('of two administrators who register an issuer at the same time, at two processes, one has it', async () => {
+test('of two administrators who register an issuer for an audience at the same time, at two processes, one has it', async () => {
   const other = await identity.another();
   const tenantId = await makeTenant(identity);
   const rival = (await issueToken(identity, await makePerson(identity, tenantId))).token;

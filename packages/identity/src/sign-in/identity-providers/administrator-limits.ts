@@ -1,12 +1,13 @@
+import { sharedIssuer } from '../../directory/external-identities/shared-issuers.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import type { ProviderRow } from './identity-provider.ts';
-import { findProviderElsewhere, lockIssuer } from './identity-providers.sql.ts';
-import { sharedIssuer } from './shared-issuers.ts';
+import { findProvidersElsewhere, lockIssuer } from './identity-providers.sql.ts';
 
 /**
- * An identity, issuer and subject, exists once in all tenants. Somebody who chooses the subjects of an issuer of another
- * tenant could therefore lock out its people.
+ * An identity, issuer and subject, exists once in all tenants. Somebody who chooses the subjects of an issuer could
+ * therefore lock out the people of other tenants. No tenant owns an issuer, because the first one to register it could
+ * keep it from those to whom it belongs; but the tokens for an audience belong to one tenant.
  */
 
 type Choices = Pick<
@@ -35,14 +36,19 @@ export async function refuseBeyondAdministration(
   const concerns: Concerns = (columns) =>
     changed === undefined || columns.some((column) => column in changed);
   if (next.principal_kind !== 'none' && concerns(keyColumns)) refuseOtherKeys(next);
-  if (sharedIssuer(next.issuer) !== undefined) refuseSubjects(next, concerns, changed);
-  else if (concerns(issuerColumns)) await refuseIssuerElsewhere({ db }, next);
+  if (!concerns(issuerColumns)) return;
+  await db.run(lockIssuer(next.issuer));
+  const elsewhere = await db.row(findProvidersElsewhere(next.tenant_id, next.issuer, next.audience));
+  const isShared = elsewhere?.has_issuer === true || sharedIssuer(next.issuer) !== undefined;
+  if (isShared) refuseSubjects(next, concerns, changed);
+  // Tokens for this audience that name no tenant would be those of both tenants.
+  if (elsewhere?.has_audience === true) refuse('audience');
 }
 
 function refuseSubjects(next: Choices, concerns: Concerns, changed?: Partial<Choices>): void {
   // A new provider brings no identities; one that moves there would bring subjects that the issuer did not choose.
   if (changed !== undefined && 'issuer' in changed) refuse('issuer');
-  // Strangers choose the values of most claims of such an issuer.
+  // At many issuers people choose the values of claims other than the subject.
   const signsIn = next.principal_kind !== 'none' && concerns(['principal_kind', 'subject_claim']);
   if (signsIn && next.subject_claim !== 'sub') refuse('subjectClaim');
 }
@@ -51,11 +57,6 @@ function refuseSubjects(next: Choices, concerns: Concerns, changed?: Partial<Cho
 function refuseOtherKeys({ key_set, jwks_uri }: Choices): void {
   if (key_set !== null) refuse('keySet');
   if (jwks_uri !== '') refuse('jwksUri');
-}
-
-async function refuseIssuerElsewhere({ db }: Pick<Context, 'db'>, { tenant_id, issuer }: Choices) {
-  await db.run(lockIssuer(issuer));
-  if ((await db.row(findProviderElsewhere(tenant_id, issuer))) !== undefined) refuse('issuer');
 }
 
 function refuse(field: string): never {

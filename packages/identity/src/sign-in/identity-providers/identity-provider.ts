@@ -37,6 +37,7 @@ export const IdentityProvider = z
     unknown_people: UnknownPeople,
     admit: ProviderAdmission.nullable(),
     offered: z.boolean(),
+    own_issuer: z.boolean(),
     group_mappings: z.record(z.string(), z.string()),
     required_acr_values: z.array(z.string()),
     required_amr_values: z.array(z.string()),
@@ -123,6 +124,11 @@ const choices = {
   principalKind: ProviderPrincipalKind.describe(
     'The kind of principal that a first sign-in creates. `workload`, for tokens of programs such as CI jobs, creates workloads, and also lets linked agents and workloads exchange such tokens. `none` lets nobody sign in: tokens are accepted by workload rules only. Existing principals keep their kind.',
   ),
+  ownIssuer: z
+    .boolean()
+    .describe(
+      'The issuer signs tokens for programs of your organization only, so a workload rule may have any condition. Otherwise a rule must fix a subject or an owner, unless the keys are uploaded.',
+    ),
   jwksCacheTtlSeconds: CacheSeconds.describe('The cache time of keys.'),
   jwksStaleGraceSeconds: CacheSeconds.describe(
     'The additional time for which cached keys are used while the provider does not respond.',
@@ -151,6 +157,7 @@ export const NewIdentityProvider = z
     authorizedParties: choices.authorizedParties.default([]),
     lifecycleProfile: choices.lifecycleProfile.default('read_only'),
     principalKind: choices.principalKind.default('human'),
+    ownIssuer: choices.ownIssuer.default(false),
     jwksCacheTtlSeconds: choices.jwksCacheTtlSeconds.default(300),
     jwksStaleGraceSeconds: choices.jwksStaleGraceSeconds.default(900),
   })
@@ -218,6 +225,7 @@ export function columnsOf(change: IdentityProviderChange): Partial<ProviderChoic
     authorized_parties: change.authorizedParties,
     lifecycle_profile: change.lifecycleProfile,
     principal_kind: change.principalKind,
+    own_issuer: change.ownIssuer,
     jwks_cache_ttl_seconds: change.jwksCacheTtlSeconds,
     jwks_stale_grace_seconds: change.jwksStaleGraceSeconds,
   };

@@ -29,7 +29,7 @@ export const create = endpoint({
   params: tenantParam,
   body: NewIdentityProvider,
   returns: { 201: IdentityProvider },
-  errors: ['tenant_not_found', 'invalid_issuer', 'identity_provider_exists'],
+  errors: ['tenant_not_found', 'invalid_issuer', 'too_many_identity_providers', 'identity_provider_exists'],
   emits: [identityProviderRegistered],
   example: {
     key: 'corporate',
@@ -74,6 +74,7 @@ export const update = endpoint({
   errors: [
     'identity_provider_not_found',
     'invalid_issuer',
+    'workload_rules_too_wide',
     'population_managed_by_directory',
     'issuer_not_changeable',
     'identity_provider_exists',

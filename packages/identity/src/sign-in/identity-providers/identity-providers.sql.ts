@@ -1,12 +1,23 @@
 import { part, sql } from '@baton/kernel/database/sql';
+import type { OwnerConditions } from '../../directory/external-identities/shared-issuers.ts';
 import type { OpenProvider, ProviderChoices, ProviderRow, StoredProvider } from './identity-provider.ts';
 
 const columns = part`id, tenant_id, key, issuer, audience, jwks_uri, subject_claim, external_id_claim, group_claim,
       group_mappings, required_acr_values, required_amr_values, lifecycle_profile, jwks_cache_ttl_seconds,
       jwks_stale_grace_seconds, display_name_claim, authorized_parties, principal_kind, required_claims, key_set,
-      email_claim, unknown_people, admit, offered, status, created_at`;
+      email_claim, unknown_people, admit, offered, own_issuer, status, created_at`;
 
 type NewProvider = Omit<StoredProvider, 'status' | 'created_at'>;
+
+/** Providers of a tenant are registered one at a time, so that their number is exact. */
+export function lockTenantForProviders(tenantId: string) {
+  return sql`select id from tenants where id = ${tenantId} for no key update`;
+}
+
+export function countProviders(tenantId: string) {
+  return sql<{ providers: number }>`
+    select count(*)::integer as providers from identity_providers where tenant_id = ${tenantId}`;
+}
 
 /** Returns no row if the key or the issuer is taken in the tenant. Waits for a concurrent insert of the same row. */
 export function insertProvider(provider: NewProvider) {
@@ -14,7 +25,7 @@ export function insertProvider(provider: NewProvider) {
     insert into identity_providers (id, tenant_id, key, issuer, registered_issuer, audience, jwks_uri, subject_claim,
       external_id_claim, group_claim, group_mappings, required_acr_values, required_amr_values, lifecycle_profile,
       jwks_cache_ttl_seconds, jwks_stale_grace_seconds, display_name_claim, authorized_parties, principal_kind, required_claims,
-      key_set, email_claim, unknown_people, admit, offered)
+      key_set, email_claim, unknown_people, admit, offered, own_issuer)
     values (${provider.id}, ${provider.tenant_id}, ${provider.key}, ${provider.issuer}, ${provider.registered_issuer},
       ${provider.audience}, ${provider.jwks_uri}, ${provider.subject_claim}, ${provider.external_id_claim},
       ${provider.group_claim}, ${JSON.stringify(provider.group_mappings)}::jsonb, ${provider.required_acr_values},
@@ -22,7 +33,7 @@ export function insertProvider(provider: NewProvider) {
       ${provider.jwks_stale_grace_seconds}, ${provider.display_name_claim}, ${provider.authorized_parties},
       ${provider.principal_kind}, ${JSON.stringify(provider.required_claims)}::jsonb,
       ${jsonOrNull(provider.key_set)}::jsonb, ${provider.email_claim}, ${provider.unknown_people},
-      ${jsonOrNull(provider.admit)}::jsonb, ${provider.offered})
+      ${jsonOrNull(provider.admit)}::jsonb, ${provider.offered}, ${provider.own_issuer})
     on conflict do nothing
     returning ${columns}`;
 }
@@ -53,24 +64,38 @@ export function lockProvider(tenantId: string, key: string) {
     for no key update`;
 }
 
+const open = (tenantId: string, key: string) => part`
+    select p.id, p.tenant_id, p.key, p.issuer, p.registered_issuer, p.audience, p.jwks_uri, p.subject_claim,
+      p.external_id_claim, p.group_claim, p.group_mappings, p.required_acr_values, p.required_amr_values,
+      p.lifecycle_profile, p.jwks_cache_ttl_seconds, p.jwks_stale_grace_seconds, p.display_name_claim,
+      p.authorized_parties, p.principal_kind, p.required_claims, p.key_set, p.email_claim, p.unknown_people, p.admit,
+      p.offered, p.own_issuer, p.status, p.created_at
+    from identity_providers p join tenants t on t.id = p.tenant_id
+    where p.tenant_id = ${tenantId} and p.key = ${key} and p.status = 'active' and t.status = 'active'
+      and p.principal_kind <> 'none'`;
+
 /**
  * The provider through which people or workloads sign in: active, in an active tenant, with the issuer as it was
  * registered.
  */
 export function findOpenProvider(tenantId: string, key: string) {
-  return sql<OpenProvider>`
-    select p.id, p.tenant_id, p.key, p.issuer, p.registered_issuer, p.audience, p.jwks_uri, p.subject_claim,
-      p.external_id_claim, p.group_claim, p.group_mappings, p.required_acr_values, p.required_amr_values,
-      p.lifecycle_profile, p.jwks_cache_ttl_seconds, p.jwks_stale_grace_seconds, p.display_name_claim,
-      p.authorized_parties, p.principal_kind, p.required_claims, p.key_set, p.email_claim, p.unknown_people, p.admit,
-      p.offered, p.status, p.created_at
-    from identity_providers p join tenants t on t.id = p.tenant_id
-    where p.tenant_id = ${tenantId} and p.key = ${key} and p.status = 'active' and t.status = 'active'
-      and p.principal_kind <> 'none'`;
+  return sql<OpenProvider>`${open(tenantId, key)}`;
+}
+
+/** Like `findOpenProvider`, with a lock, so that the provider changes either before or after this transaction. */
+export function shareOpenProvider(tenantId: string, key: string) {
+  return sql<OpenProvider>`${open(tenantId, key)}
+    for share of p`;
+}
+
+/** The conditions of all workload rules of a provider, in any status. Call it under the lock of the provider. */
+export function findConditionsOfRules(providerId: string) {
+  return sql<{ claims: OwnerConditions }>`
+    select claims from workload_rules where identity_provider_id = ${providerId}`;
 }
 
 /**
- * Administrators of different tenants register an issuer one after another, so that the second one finds the provider
+ * Administrators of different tenants register an issuer one after another, so that the second one finds the audience
  * of the first one.
  */
 export function lockIssuer(issuer: string) {
@@ -78,9 +103,11 @@ export function lockIssuer(issuer: string) {
     select pg_advisory_xact_lock((19026::bigint << 48) | (hashtextextended(${issuer}, 0) & ((1::bigint << 48) - 1)))`;
 }
 
-export function findProviderElsewhere(tenantId: string, issuer: string) {
-  return sql<{ id: string }>`
-    select id from identity_providers where issuer = ${issuer} and tenant_id <> ${tenantId} limit 1`;
+/** Whether another tenant has a provider with this issuer, in any status, and one that also has this audience. */
+export function findProvidersElsewhere(tenantId: string, issuer: string, audience: string) {
+  return sql<{ has_issuer: boolean; has_audience: boolean }>`
+    select count(*) > 0 as has_issuer, coalesce(bool_or(audience = ${audience}), false) as has_audience
+    from identity_providers where issuer = ${issuer} and tenant_id <> ${tenantId}`;
 }
 
 /** An active SCIM source that provisions the people of the provider. */
@@ -102,7 +129,7 @@ export function updateProvider(id: string, choices: ProviderChoices) {
       required_claims = ${JSON.stringify(choices.required_claims)}::jsonb,
       key_set = ${jsonOrNull(choices.key_set)}::jsonb, email_claim = ${choices.email_claim},
       unknown_people = ${choices.unknown_people}, admit = ${jsonOrNull(choices.admit)}::jsonb,
-      offered = ${choices.offered}
+      offered = ${choices.offered}, own_issuer = ${choices.own_issuer}
     where id = ${id}`;
 }
 

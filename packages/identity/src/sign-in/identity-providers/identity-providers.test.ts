@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
+import { sql } from '@baton/kernel/database/sql';
 import { startIdentity, type TestIdentity } from '../../testing/identity.ts';
 import { made, makePrincipal, makeTenant } from '../../testing/objects.ts';
 import { makeProvisioning } from '../../testing/provisioning.ts';
@@ -48,6 +49,7 @@ describe('POST …/identity-providers', () => {
       unknown_people: 'create',
       admit: null,
       offered: false,
+      own_issuer: false,
       group_mappings: {},
       required_acr_values: [],
       required_amr_values: [],
@@ -167,6 +169,10 @@ describe('POST …/identity-providers', () => {
       'https://login example',
       'https://login.example:port',
       'https://login.example/größe',
+      // Those of identity itself.
+      'http://localhost:8010/iam',
+      'http://localhost:8010/iam/',
+      'http://localhost:8010/iam/passkeys',
     ]) {
       const { status, body } = await register({ ...wanted, issuer });
       assert.deepEqual([status, body], [422, { detail: 'invalid_issuer' }], issuer);
@@ -203,6 +209,17 @@ describe('POST …/identity-providers', () => {
     await made(identity.patch(path(key), { lifecycleProfile: 'managed' }));
     assert.equal(await link(), 201);
   });
+});
+
+test('a tenant has 200 identity providers at most, however many are registered at the same time', async () => {
+  const tenant = await makeTenant(identity);
+  await identity.pool.run(sql`
+    insert into identity_providers (id, tenant_id, key, issuer, registered_issuer, audience, lifecycle_profile)
+    select gen_random_uuid(), ${tenant}, 'filled-' || n, 'https://' || n || '.example', '', 'baton', 'managed'
+    from generate_series(1, 198) as n`);
+  const answers = await Promise.all(Array.from({ length: 6 }, () => register(fresh(), tenant)));
+  const details = answers.map(({ status, body }) => (status === 201 ? 'registered' : body.detail)).sort();
+  assert.deepEqual(details, ['registered', 'registered', ...Array(4).fill('too_many_identity_providers')]);
 });
 
 describe('the management of identity providers', () => {

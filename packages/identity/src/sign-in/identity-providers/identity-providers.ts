@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { isDeepStrictEqual } from 'node:util';
 import { type Db, violatedConstraint } from '@baton/kernel/database/db';
 import { tenantExists } from '../../directory/tenants/tenants.ts';
 import { audit } from '../../records/audit.ts';
@@ -24,8 +25,10 @@ import {
   identityProviderUpdated,
 } from './identity-providers.events.ts';
 import {
+  countProviders,
   detachLinks,
   endRequestsOfProvider,
+  findConditionsOfRules,
   findOpenProvider,
   findProvider,
   findProviders,
@@ -33,15 +36,22 @@ import {
   findStoredProvider,
   insertProvider,
   lockProvider,
+  lockTenantForProviders,
   moveLinks,
+  shareOpenProvider,
   updateIssuer,
   updateProvider,
   updateProviderStatus,
 } from './identity-providers.sql.ts';
+import { opensToStrangers, refuseSignInOfStrangers } from './shared-by-strangers.ts';
+
+/** A list of them is returned as a whole, and each may have uploaded keys and thousands of group mappings. */
+const providersOfTenantMax = 200;
 
 /**
  * Registers an identity provider (see docs/reference/providers.md#providers).
- * @throws Refusal `tenant_not_found`, `invalid_issuer`, `outside_administration`, `identity_provider_exists` for a taken key or issuer
+ * @throws Refusal `tenant_not_found`, `invalid_issuer`, `outside_administration`, `too_many_identity_providers`,
+ * `identity_provider_exists` for a taken key or issuer; InvalidRequest if strangers could sign in
  */
 export async function createIdentityProvider(
   context: Context,
@@ -60,6 +70,10 @@ export async function createIdentityProvider(
     ...(columnsOf(request) as ProviderChoices),
   };
   await refuseBeyondAdministration(context, wanted);
+  refuseSignInOfStrangers(wanted);
+  await db.run(lockTenantForProviders(tenantId));
+  const { providers = 0 } = (await db.row(countProviders(tenantId))) ?? {};
+  if (providers >= providersOfTenantMax) fail('too_many_identity_providers');
   const provider = (await db.row(insertProvider(wanted))) ?? fail('identity_provider_exists');
   const { id, lifecycle_profile: lifecycleProfile } = provider;
   const about = { tenantId, aggregateId: id };
@@ -92,12 +106,41 @@ export async function requireOpenProvider(db: Db, tenantId: string, key: string)
   return (await db.row(findOpenProvider(tenantId, key))) ?? fail('identity_provider_not_found');
 }
 
+const changedRetrySeconds = 1;
+
+/**
+ * The provider with which a token was verified, with a shared lock until the commit. A token that was verified with
+ * other settings proves nothing: if the issuer has moved since, its subject may be another person at the new issuer.
+ * @throws Refusal `identity_provider_not_found` as `requireOpenProvider`; `identity_provider_unavailable` if anything
+ * about the provider has changed since
+ */
+export async function shareVerifiedProvider(db: Db, verified: OpenProvider): Promise<OpenProvider> {
+  const { tenant_id, key } = verified;
+  const open = (await db.row(shareOpenProvider(tenant_id, key))) ?? fail('identity_provider_not_found');
+  if (isDeepStrictEqual(open, verified)) return open;
+  const headers = { 'retry-after': String(changedRetrySeconds) };
+  return fail('identity_provider_unavailable', {}, { headers, reason: 'the provider has changed' });
+}
+
+/** What determines whether strangers could sign in. */
+const signInColumns = [
+  'issuer',
+  'principal_kind',
+  'unknown_people',
+  'required_claims',
+  'own_issuer',
+] as const satisfies readonly (keyof ProviderRow)[];
+
+/** What determines which conditions of workload rules suffice. */
+const ownerColumns = ['issuer', 'key_set', 'own_issuer'] as const satisfies readonly (keyof ProviderRow)[];
+
 /**
  * Changes the requirements for tokens. They apply from the next sign-in on, which also updates the person's
  * memberships.
  * @throws Refusal `identity_provider_not_found`, `invalid_issuer`, `outside_administration`, `issuer_not_changeable`,
- * `identity_provider_exists`, `linked_people_undecided`, `external_identity_conflict`; `population_managed_by_directory` for `read_only`, and to
- * detach people, while a SCIM source provisions the people of this provider
+ * `workload_rules_too_wide`, `identity_provider_exists`, `linked_people_undecided`, `external_identity_conflict`;
+ * `population_managed_by_directory` for `read_only`, and to detach people, while a SCIM source provisions the people of
+ * this provider; InvalidRequest if strangers could sign in
  */
 export async function updateIdentityProvider(
   context: Context,
@@ -112,6 +155,12 @@ export async function updateIdentityProvider(
   if (Object.keys(changed).length === 0) return provider;
   const next: ProviderRow = { ...provider, ...changed };
   await refuseBeyondAdministration(context, next, changed);
+  if (signInColumns.some((column) => column in changed)) refuseSignInOfStrangers(next);
+  if (ownerColumns.some((column) => column in changed)) {
+    const rules = await db.rows(findConditionsOfRules(provider.id));
+    const conditions = rules.map(({ claims }) => claims);
+    if (opensToStrangers(provider, next, conditions)) fail('workload_rules_too_wide');
+  }
   if ('lifecycle_profile' in changed && next.lifecycle_profile === 'read_only') {
     const source = await db.row(findScimSource(provider.id));
     if (source !== undefined) fail('population_managed_by_directory');
@@ -190,8 +239,10 @@ function record(context: Context, { id, tenant_id, key }: ProviderRow, action: A
 /** An issuer that may be registered. @throws Refusal `invalid_issuer` */
 export function requireIssuer({ settings }: Context, issuer: string): string {
   const parsed = parseIssuer(issuer);
-  // Tokens from this issuer would sign people in by their passkeys' identities, which have the same issuer.
-  return parsed === settings.relyingParty.issuer ? fail('invalid_issuer') : parsed;
+  // Our access tokens would renew themselves, and those of one tenant would be accepted in another. Tokens from the
+  // relying party's issuer would sign people in by their passkeys' identities, which have the same issuer.
+  const own = [settings.issuer, settings.relyingParty.issuer];
+  return own.includes(parsed) ? fail('invalid_issuer') : parsed;
 }
 
 /**

@@ -5,6 +5,7 @@ import type { TestIdentity } from '../../testing/identity.ts';
 import { made } from '../../testing/objects.ts';
 import { makeProvisioning } from '../../testing/provisioning.ts';
 import { auditOf } from '../../testing/records.ts';
+import { until } from '../../testing/waiting.ts';
 import {
   makeRealm,
   newSubject,
@@ -33,6 +34,12 @@ const move = (at: Realm, changes: object = {}) =>
 const signIn = async (at: Realm, from: Upstream, sub: string) =>
   signInBy(identity, at, await from.sign({ sub }));
 
+async function isSomebodyWaiting(): Promise<boolean> {
+  const waiting = await identity.pool.rows(sql`
+    select pid from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`);
+  return waiting.length > 0;
+}
+
 test('the issuer of a provider without people changes, with or without a slash at its end', async () => {
   const at = await makeRealm(identity, upstream);
   const changed = await made(move(at));
@@ -54,6 +61,25 @@ test('with linked people the change states their fate; moved ones are the same p
   assert.equal((await made(identity.get(pathOf(at)))).issuer, upstream.issuer);
   await made(move(at, { linkedPeople: 'move' }));
   assert.equal((await made(signIn(at, moved, sub))).principalId, principalId);
+  assert.equal((await signIn(at, upstream, sub)).status, 401);
+});
+
+test('a sign-in that began at the former issuer names nobody at the new one', async () => {
+  const at = await makeRealm(identity, upstream);
+  const sub = newSubject();
+  const begun = await identity.pool.transaction(async (tx) => {
+    await tx.run(sql`
+      update identity_providers set issuer = ${moved.issuer}, registered_issuer = ${moved.issuer}
+      where id = ${at.providerId}`);
+    const answer = signIn(at, upstream, sub);
+    await until(isSomebodyWaiting, 'the sign-in waits for the change of its provider');
+    return { answer };
+  });
+  const { status, body, headers } = await begun.answer;
+  assert.deepEqual([status, body], [503, { detail: 'identity_provider_unavailable' }]);
+  assert.equal(headers.get('retry-after'), '1');
+  const people = await made(identity.get(`/tenants/${at.tenantId}/principals?kind=human`));
+  assert.deepEqual(people.items, []);
   assert.equal((await signIn(at, upstream, sub)).status, 401);
 });
 

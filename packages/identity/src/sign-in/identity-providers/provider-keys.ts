@@ -1,5 +1,6 @@
 import type { OutboundClient } from '@baton/kernel/outbound/outbound';
 import type { Logger } from '@baton/kernel/process/log';
+import { secretHash } from '../../service/secrets.ts';
 import { fail } from '../errors.ts';
 import { type KeySet, parseKeySet } from './key-set.ts';
 import { ProviderFaults } from './provider-faults.ts';
@@ -27,6 +28,7 @@ export interface FoundKeys {
 }
 
 interface Entry {
+  /** A hash of the addresses and the uploaded keys. */
   readonly source: string;
   keys: KeySet | undefined;
   /** When the fetch that returned these keys started. */
@@ -154,7 +156,8 @@ export class ProviderKeys {
 
   #entryOf(source: KeySource): Entry {
     const { id, issuer, registered_issuer, jwks_uri, key_set } = source;
-    const address = JSON.stringify([issuer, registered_issuer, jwks_uri, key_set]);
+    // Hashed, because uploaded keys may have 300 KB.
+    const address = secretHash(JSON.stringify([issuer, registered_issuer, jwks_uri, key_set]));
     const known = this.#entries.get(id);
     this.#entries.delete(id);
     const entry: Entry =

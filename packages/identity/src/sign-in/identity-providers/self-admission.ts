@@ -4,10 +4,21 @@ import { characters, sortedSet } from '../../service/fields.ts';
 
 const listMax = 50;
 
-/** A domain of e-mail addresses, in the form that is compared: ASCII and lower case. */
+const domainForm = /^[a-z0-9-]+(\.[a-z0-9-]+)+$/;
+
+/**
+ * A domain in the form that is compared: ASCII and lower case. Empty for anything else: `domainToASCII` reads its
+ * argument as the beginning of an address, so that it returns `example.com` for `example.com#.attacker.example`.
+ */
+function asciiDomain(text: string): string {
+  const domain = /[/?#\\:%@[\]\s]/.test(text) ? '' : domainToASCII(text);
+  return domainForm.test(domain) ? domain : '';
+}
+
+/** A domain of e-mail addresses. */
 const Domain = characters(1, 253)
-  .transform((text) => domainToASCII(text))
-  .refine((domain) => /^[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(domain), 'must be a domain such as example.com')
+  .transform((text) => asciiDomain(text))
+  .refine((domain) => domain !== '', 'must be a domain such as example.com')
   .meta({ minLength: 1, maxLength: 253 });
 
 const Domains = z
@@ -55,7 +66,7 @@ export interface AdmissionClaims {
 /** Whether the person of a token is admitted: each list that isn't empty must match. */
 export function admits(admit: StoredAdmit | null, { email, isEmailVerified, groups }: AdmissionClaims) {
   if (admit === null || admit.domains.length + admit.groups.length === 0) return false;
-  const domain = isEmailVerified && email !== undefined ? domainToASCII(email.split('@')[1] ?? '') : '';
+  const domain = isEmailVerified && email !== undefined ? asciiDomain(email.split('@')[1] ?? '') : '';
   const isOfDomain = admit.domains.length === 0 || (domain !== '' && admit.domains.includes(domain));
   const isOfGroup = admit.groups.length === 0 || admit.groups.some((name) => groups?.includes(name));
   return isOfDomain && isOfGroup;

@@ -13,7 +13,7 @@ import { fail } from '../errors.ts';
 import { recordFederatedContext } from '../federation/federation.ts';
 import type { FederatedSignInRequest } from '../federation/sign-in.ts';
 import type { OpenProvider } from '../identity-providers/identity-provider.ts';
-import { requireOpenProvider } from '../identity-providers/identity-providers.ts';
+import { requireOpenProvider, shareVerifiedProvider } from '../identity-providers/identity-providers.ts';
 import { projectGroups } from '../linking/group-projection.ts';
 import { linkInvited } from '../linking/link-invited.ts';
 import type { CreatedPasskey, PasskeyOptions } from '../passkeys/passkey.ts';
@@ -167,8 +167,8 @@ async function byProvider(
   return {
     by: 'identity_provider',
     async enter(inside) {
-      // Read again: the provider may have been disabled while its keys were fetched.
-      const open = await requireProviderOfPeople(inside, tenantId, identityProvider);
+      // Read again: the provider may have been disabled or changed while its keys were fetched.
+      const open = await shareVerifiedProvider(inside.db, provider);
       const externalIdentityId = await linkInvited(inside, open, identity, principalId);
       const recorded = await recordFederatedContext(
         inside,

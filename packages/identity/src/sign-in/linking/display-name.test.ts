@@ -62,7 +62,14 @@ test('a name is cut to 200 whole characters', async () => {
   const long = `${'x'.repeat(199)}${'😀'.repeat(5)}`;
   assert.equal(await nameAfter({ sub: newSubject(), name: long }), `${'x'.repeat(199)}😀`);
   assert.equal(await nameAfter({ sub: newSubject(), name: `${'x'.repeat(199)} y` }), 'x'.repeat(199));
-  assert.equal(await nameAfter({ sub: newSubject(), name: 'Ada\u0000\r\n\tLovelace' }), 'Ada Lovelace');
+  for (const name of ['Ada\u0000\r\n\tLovelace', 'Ada\u2028Lovelace', 'Ada \u{e0041}\u{e007f}Lovelace'])
+    assert.equal(await nameAfter({ sub: newSubject(), name }), 'Ada Lovelace');
+});
+
+test('provider and external id are cleaned like a name, because people may choose the external id', async () => {
+  const at = await makeRealm(identity, upstream, { externalIdClaim: 'login' });
+  const claims = { sub: newSubject(), login: 'ada\u001b[2J\u202e\nadmin' };
+  assert.equal(await nameAfter(claims, at), `${at.key}:ada [2J admin`);
 });
 
 test('an unusable name is replaced by provider and external id, and does not prevent the sign-in', async () => {

@@ -9,7 +9,7 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import type { OpenProvider, StoredProvider } from '../identity-providers/identity-provider.ts';
 import { admits } from '../identity-providers/self-admission.ts';
-import type { UpstreamIdentity } from '../upstream-token/upstream-token.ts';
+import { nameOf, type UpstreamIdentity } from '../upstream-token/upstream-token.ts';
 import {
   deletePendingRequest,
   enterPeople,
@@ -36,8 +36,6 @@ export interface LinkedPerson {
   readonly principalKind: string;
   readonly externalIdentityId: string;
 }
-
-const nameLengthMax = 200;
 
 /**
  * Finds the person that a token identifies, or creates one (see docs/reference/providers.md#linking). The principal is
@@ -121,11 +119,11 @@ function refuseUnusableLink(
 
 async function createPerson(
   context: Context,
-  { tenant_id: tenantId, key, principal_kind: kind }: OpenProvider,
+  provider: OpenProvider,
   claims: LinkClaims & Pick<UpstreamIdentity, 'acr' | 'displayName'>,
 ): Promise<LinkedPerson> {
-  const ownName = [...`${key}:${claims.externalId}`].slice(0, nameLengthMax).join('');
-  const displayName = claims.displayName ?? ownName;
+  const { tenant_id: tenantId, key, principal_kind: kind } = provider;
+  const displayName = nameOf(provider, claims);
   const person = await addPrincipal(context.db, { tenantId, kind, displayName });
   if (person === undefined) throw new LinkChanged();
   const [principalId, externalIdentityId] = [person.id, randomUUID()];

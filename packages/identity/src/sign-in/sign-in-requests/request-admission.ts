@@ -1,9 +1,11 @@
 import { randomUUID } from 'node:crypto';
+import { clientOfAddress } from '@baton/kernel/listener/counted-address';
 import { audit } from '../../records/audit.ts';
 import { emit } from '../../records/journal/journal.ts';
+import { secretHash } from '../../service/secrets.ts';
 import type { Context } from '../context.ts';
 import type { OpenProvider } from '../identity-providers/identity-provider.ts';
-import type { UpstreamIdentity } from '../upstream-token/upstream-token.ts';
+import { nameOf, type UpstreamIdentity } from '../upstream-token/upstream-token.ts';
 import { signInRequestCreated } from './sign-in-requests.events.ts';
 import {
   countPendingRequests,
@@ -13,12 +15,10 @@ import {
   updateAttempts,
 } from './sign-in-requests.sql.ts';
 
-const nameLengthMax = 200;
-
 /**
  * Stores the request of an unknown person (see docs/reference/sign-in-requests.md). Nothing new is stored for a person
- * who signs in repeatedly or after a refusal, nor for anybody while the tenant or the provider has the maximum number
- * of pending requests. The caller responds in the same way in all of these cases.
+ * who signs in repeatedly or after a refusal, nor for anybody while the tenant, the provider or the address has the
+ * maximum number of pending requests. The caller responds in the same way in all of these cases.
  */
 export async function requestAdmission(
   context: Context,
@@ -33,15 +33,15 @@ export async function requestAdmission(
   await db.run(lockTenantForRequests(tenantId));
   // A rival sign-in of the same person may have stored the request during the wait.
   if ((await db.row(updateAttempts(asking))) !== undefined) return;
-  if (await isFull(context, provider)) {
+  const addressHash = secretHash(`${tenantId} ${clientOfAddress(context.address)}`);
+  if (await isFull(context, provider, addressHash)) {
     context.log.warn(
       { tenantId, identityProvider: provider.key },
       'a sign-in request was not stored, because the maximum number is pending',
     );
     return;
   }
-  const { externalId, displayName, email, isEmailVerified } = identity;
-  const ownName = [...`${provider.key}:${externalId}`].slice(0, nameLengthMax).join('');
+  const { externalId, email, isEmailVerified } = identity;
   const stored = await db.row(
     insertRequest({
       ...asking,
@@ -49,10 +49,11 @@ export async function requestAdmission(
       principalId: randomUUID(),
       providerId,
       externalId,
-      displayName: displayName ?? ownName,
+      displayName: nameOf(provider, identity),
       email: email ?? null,
       emailVerified: isEmailVerified,
       expiresInSeconds: settings.IAM_SIGN_IN_REQUEST_SECONDS,
+      addressHash,
     }),
   );
   if (stored === undefined) return;
@@ -67,9 +68,14 @@ export async function requestAdmission(
   });
 }
 
-async function isFull({ db, settings }: Context, { tenant_id, id }: OpenProvider): Promise<boolean> {
-  const { of_tenant: ofTenant = 0, of_provider: ofProvider = 0 } =
-    (await db.row(countPendingRequests(tenant_id, id))) ?? {};
+/** A provider may have half of the requests of the tenant, and an address a quarter. */
+async function isFull(
+  { db, settings }: Context,
+  { tenant_id, id }: OpenProvider,
+  addressHash: string,
+): Promise<boolean> {
+  const pending = await db.row(countPendingRequests({ tenantId: tenant_id, providerId: id, addressHash }));
+  const { of_tenant: ofTenant = 0, of_provider: ofProvider = 0, of_address: ofAddress = 0 } = pending ?? {};
   const max = settings.IAM_SIGN_IN_REQUESTS_MAX;
-  return ofTenant >= max || ofProvider >= Math.ceil(max / 2);
+  return ofTenant >= max || ofProvider >= Math.ceil(max / 2) || ofAddress >= Math.ceil(max / 4);
 }

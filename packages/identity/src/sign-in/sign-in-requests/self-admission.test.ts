@@ -51,10 +51,32 @@ test('people with a verified e-mail of a domain are admitted, in any letter case
     mail('petra@sub.example.com'),
     mail('petra@example.com.evil.example'),
     mail('petra@evil.example@example.com'),
+    // A name server may have a wildcard below evil.example, so mail to these addresses arrives there.
+    mail('petra@example.com#.evil.example'),
+    mail('petra@example.com/.evil.example'),
+    mail('petra@example.com?.evil.example'),
+    mail('petra@example.com\\.evil.example'),
+    mail('petra@exampl%65.com'),
+    mail('petra@example.com\u0000'),
     mail('@example.com'),
     mail(['petra@example.com']),
   ])
     assert.ok(!(await isAdmitted(at, claims)), JSON.stringify(claims));
+});
+
+test('a domain is the name of a host, and nothing that only begins with one', async () => {
+  const at = await admitting({ domains: ['example.com'] });
+  const path = `/tenants/${at.tenantId}/identity-providers/${at.key}`;
+  for (const domain of [
+    'example.com/x',
+    'example.com#.evil.example',
+    'exampl%65.com',
+    'example.com:443',
+    'x@example.com',
+  ]) {
+    const { status, body } = await identity.patch(path, { admit: { role: 'member', domains: [domain] } });
+    assert.deepEqual([status, body.detail[0].loc.slice(0, 2)], [422, ['body', 'admit']], domain);
+  }
 });
 
 test('only the claim `email` can be verified', async () => {

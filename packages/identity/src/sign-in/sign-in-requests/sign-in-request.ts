@@ -10,7 +10,7 @@ type RequestColumns = RowOf<Tables['sign_in_requests']>;
 const SignInRequestStatus = z.enum(['pending', 'admitted', 'refused', 'expired']);
 
 /** A request, with the key of its provider. */
-export type SignInRequestRow = Omit<RequestColumns, 'status' | 'identity_provider_id'> & {
+export type SignInRequestRow = Omit<RequestColumns, 'status' | 'identity_provider_id' | 'address_hash'> & {
   identity_provider_id: string;
   identity_provider: string;
   status: z.infer<typeof SignInRequestStatus>;

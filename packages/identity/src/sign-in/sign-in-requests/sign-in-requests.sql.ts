@@ -40,9 +40,18 @@ export function lockTenantForRequests(tenantId: string) {
   return sql`select id from tenants where id = ${tenantId} for no key update`;
 }
 
-export function countPendingRequests(tenantId: string, providerId: string) {
-  return sql<{ of_tenant: number; of_provider: number }>`
-    select count(*) as of_tenant, count(*) filter (where identity_provider_id = ${providerId}) as of_provider
+export function countPendingRequests({
+  tenantId,
+  providerId,
+  addressHash,
+}: {
+  tenantId: string;
+  providerId: string;
+  addressHash: string;
+}) {
+  return sql<{ of_tenant: number; of_provider: number; of_address: number }>`
+    select count(*) as of_tenant, count(*) filter (where identity_provider_id = ${providerId}) as of_provider,
+      count(*) filter (where address_hash = ${addressHash}) as of_address
     from sign_in_requests
     where tenant_id = ${tenantId} and status = 'pending' and expires_at > clock_timestamp()`;
 }
@@ -67,14 +76,15 @@ export function insertRequest(
     email: string | null;
     emailVerified: boolean;
     expiresInSeconds: number;
+    addressHash: string;
   },
 ) {
   return sql<{ id: string }>`
     insert into sign_in_requests (id, tenant_id, identity_provider_id, principal_id, issuer, subject, external_id,
-      display_name, email, email_verified, expires_at)
+      display_name, email, email_verified, expires_at, address_hash)
     values (${request.id}, ${request.tenantId}, ${request.providerId}, ${request.principalId}, ${request.issuer},
       ${request.subject}, ${request.externalId}, ${request.displayName}, ${request.email}, ${request.emailVerified},
-      clock_timestamp() + make_interval(secs => ${request.expiresInSeconds}))
+      clock_timestamp() + make_interval(secs => ${request.expiresInSeconds}), ${request.addressHash})
     on conflict on constraint sign_in_requests_identity do nothing
     returning id`;
 }

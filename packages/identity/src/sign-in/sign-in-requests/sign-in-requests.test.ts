@@ -21,7 +21,10 @@ import { sweepOldRequests } from './old-requests.ts';
 let identity: TestIdentity;
 let upstream: Upstream;
 before(async () => {
-  ({ identity, upstream } = await startFederation({ IAM_SIGN_IN_REQUESTS_MAX: '6' }));
+  ({ identity, upstream } = await startFederation({
+    IAM_SIGN_IN_REQUESTS_MAX: '12',
+    IAM_TRUSTED_PROXIES: '["127.0.0.1"]',
+  }));
 });
 after(async () => {
   await identity.close();
@@ -38,6 +41,19 @@ const listOf = async (at: Realm, query = '') =>
 async function signIn(at: Realm, claims: object, route: Route = 'authenticate') {
   const { status, body } = await signInBy(identity, at, await upstream.sign(claims), route);
   return [status, body];
+}
+
+/** Sign-ins of unknown people at the same time, each from the given address. */
+async function arrive(at: Realm, addresses: readonly string[]) {
+  const answers = await Promise.all(
+    addresses.map(async (address) =>
+      identity.request('POST', `/api/v1/tenants/${at.tenantId}/federation:authenticate`, {
+        body: { identityProvider: at.key, token: await upstream.sign({ sub: newSubject() }) },
+        headers: { 'x-forwarded-for': address },
+      }),
+    ),
+  );
+  for (const { status, body } of answers) assert.deepEqual([status, body], pending);
 }
 
 /** A person with a pending request. */
@@ -104,19 +120,26 @@ describe('an unknown person who signs in through a provider', () => {
     }
   });
 
+  test('is named by the external id without control characters if the token has no name', async () => {
+    const at = await asking({ externalIdClaim: 'login' });
+    const { request } = await ask(at, { login: 'eva\u001b[2J\u202e\nadmin' });
+    assert.equal(request['displayName'], `${at.key}:eva [2J admin`);
+  });
+
   test('gets the same response as a refused one, and as one beyond the maximum, which is exact', async () => {
     const at = await asking();
-    const answers = await Promise.all(Array.from({ length: 6 }, () => signIn(at, { sub: newSubject() })));
-    for (const answer of answers) assert.deepEqual(answer, pending);
-    // A single provider may have half of the tenant's maximum.
+    await arrive(at, Array(6).fill('192.0.2.1'));
+    // A single address may have a quarter of the tenant's maximum, and a single provider half of it.
+    assert.equal((await listOf(at)).length, 3);
+    await arrive(at, ['2001:db8::1', '2001:db8::2', '2001:db8::3', '2001:db8::4', '2001:db8::5']);
+    assert.equal((await listOf(at)).length, 6);
     const list = await listOf(at);
-    assert.equal(list.length, 3);
     const { subject, id } = list[0] as { subject: string; id: string };
     await made(decide(at, id, 'refuse', { reason: 'unknown to us' }));
     assert.deepEqual(await signIn(at, { sub: subject }), pending);
-    assert.deepEqual(await signIn(at, { sub: newSubject() }), pending);
+    await arrive(at, ['198.51.100.1', '198.51.100.2']);
     const statuses = (await listOf(at)).map(({ status }) => status);
-    assert.deepEqual(statuses.sort(), ['pending', 'pending', 'pending', 'refused']);
+    assert.deepEqual(statuses.sort(), [...Array(6).fill('pending'), 'refused']);
     const other = await made(
       identity.post(`/tenants/${at.tenantId}/identity-providers`, {
         key: 'second',

@@ -223,8 +223,21 @@ function emailIn(
   const found = claim(name);
   const email = typeof found === 'string' ? found.toWellFormed().replace(invisible, '').trim() : '';
   const isAddress = email.length <= emailLengthMax && /^[^\s@]+@[^\s@]+$/.test(email);
-  const isEmailVerified = isAddress && name === 'email' && claim('email_verified') === true;
+  // The provider has verified the address that it wrote, not one that differs in invisible characters.
+  const isEmailVerified =
+    email === found && isAddress && name === 'email' && claim('email_verified') === true;
   return { email: isAddress ? email : undefined, isEmailVerified };
+}
+
+/**
+ * The name of a new person: that of the token, otherwise provider and external id. Both are cleaned, because at some
+ * providers people choose the claim of the external id.
+ */
+export function nameOf(
+  { key }: Pick<StoredProvider, 'key'>,
+  { displayName, externalId }: Pick<UpstreamIdentity, 'displayName' | 'externalId'>,
+): string {
+  return displayName ?? displayNameOf(`${key}:${externalId}`) ?? key;
 }
 
 /** A name that is unusable or invisible is ignored, because it must not prevent the sign-in. */
@@ -232,8 +245,9 @@ function displayNameOf(claim: unknown): string | undefined {
   if (typeof claim !== 'string') return undefined;
   const name = claim
     .toWellFormed()
-    .replace(/\p{Cc}+/gu, ' ')
-    .replace(/\p{Bidi_Control}+/gu, '')
+    .replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
+    // Tags (U+E0000 to U+E007F) are invisible to people, and legible to agents.
+    .replace(/[\p{Bidi_Control}\u{e0000}-\u{e007f}]+/gu, '')
     .trim();
   // Truncated by code points, so that no surrogate pair is split.
   const cut = [...name].slice(0, displayNameLengthMax).join('').trim();

@@ -347,7 +347,7 @@ test('a revoked service account gets nothing, and a provider of people has no ru
   await identity.post(`/tenants/${at.tenantId}/service-accounts/${clientId}:revoke`);
   await assertRefused(at, await signJob(at), 'service_account_revoked', 'revoked');
   const people = await makeWorkloadRealm(identity);
-  await made(identity.patch(people.path, { principalKind: 'human' }));
+  await made(identity.patch(people.path, { principalKind: 'human', unknownPeople: 'request' }));
   await assertRefused(people, await signJob(people), undefined, 'people');
 });
 

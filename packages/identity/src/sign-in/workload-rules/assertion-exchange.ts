@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
+import type { Pool } from '@baton/kernel/database/db';
 import { Refusal } from '@baton/kernel/http/refusal';
 import { ConcurrencyLimit, poolInTurns } from '@baton/kernel/limits/concurrency-limit';
 import { limitFailures } from '../../credentials/failure-limits/failure-limits.ts';
 import type { SigningAlgorithm } from '../../directory/audiences/audience.ts';
 import type { AssertionExchange } from '../../issuing/context.ts';
 import { signAccessToken } from '../../issuing/exchange/access-token.ts';
+import type { LedgerEntry } from '../../issuing/exchange/exchange-ledger.ts';
 import type { PresentedAssertion } from '../../issuing/oauth2/assertion-exchange.ts';
 import { auditDraft } from '../../records/audit.ts';
 import { isScope, sortedSet } from '../../service/fields.ts';
@@ -16,12 +18,20 @@ import type { AcceptingRule } from './accepting-rule.ts';
 import { findAcceptingRules, findProvidersOf } from './assertion.sql.ts';
 import { meets, mostSpecific } from './claim-condition.ts';
 import { decoyVerification, readNamesIn } from './unverified-assertion.ts';
-import { useAssertion } from './used-assertions.ts';
+import { refuseUsed, type SingleUse, useAssertion } from './used-assertions.ts';
 
 type Claims = Readonly<Record<string, unknown>>;
 
 /** The share of the connections that presented assertions may use, so that other requests always find a free one. */
 const connectionsShare = 0.25;
+
+interface ExchangeContext extends Context {
+  /**
+   * Assertions of single use wait for each other's locks anyway, so all but one of a provider wait in a queue of this
+   * process, where they hold no connection.
+   */
+  readonly usesOfProvider: ConcurrencyLimit;
+}
 
 /**
  * The exchange of assertions under workload rules (see docs/reference/workload-identity.md#exchange). Every defect of
@@ -36,15 +46,23 @@ export function createAssertionExchange(
     waitMsMax: 5000,
     runningMax: Math.max(1, Math.floor(settings.IAM_DATABASE_CONNECTIONS_MAX * connectionsShare)),
   });
+  const usesOfProvider = new ConcurrencyLimit('single-use assertions of the provider', {
+    queuedMax: 500,
+    waitMsMax: 5000,
+    runningMax: 1,
+  });
   return (context, presented) => {
-    const inTurns = poolInTurns(context.pool, limit, '');
-    const own: Context = { ...context, ...tools, pool: inTurns, db: inTurns };
+    const inTurns: Pool = {
+      ...poolInTurns(context.pool, limit, ''),
+      transaction: (work) => limit.run('', () => context.pool.transaction(work)),
+    };
+    const own = { ...context, ...tools, pool: inTurns, db: inTurns, usesOfProvider };
     // Counted only by address, as for sign-ins, so that nobody can stop the pipelines of others.
     return limitFailures(context, undefined, () => exchangeAssertion(own, presented));
   };
 }
 
-async function exchangeAssertion(context: Context, presented: PresentedAssertion) {
+async function exchangeAssertion(context: ExchangeContext, presented: PresentedAssertion) {
   // Without a signing key the request fails here, before anything is stored.
   context.signingKeys.current();
   const provider = await findProvider(context, presented);
@@ -65,12 +83,10 @@ async function exchangeAssertion(context: Context, presented: PresentedAssertion
   if (ceiling === undefined) return denyRequest(context, provider, rule, audience, 'audience_not_allowed');
   if (!scopes.every((scope) => ceiling.includes(scope)))
     return denyRequest(context, provider, rule, audience, 'scope_not_allowed');
-  if (rule.single_use) await useOnce(context, provider, claims);
-  return issueToken(context, provider, rule, {
-    audience,
-    scope: scopes.length === 0 ? ceiling : [...scopes],
-    ceiling,
-  });
+  const grant = { audience, scope: scopes.length === 0 ? ceiling : [...scopes], ceiling };
+  if (!rule.single_use) return issueToken(context, provider, rule, grant);
+  const use = { providerId: provider.id, ruleId: rule.id, claims };
+  return issueOnce(context, provider, rule, grant, use);
 }
 
 /**
@@ -129,9 +145,34 @@ function grantableScopes({ settings }: Context, rule: AcceptingRule, audience: s
   );
 }
 
-async function useOnce(context: Context, provider: StoredProvider, claims: Claims): Promise<void> {
+interface AssertionGrant {
+  readonly audience: string;
+  readonly scope: string[];
+  readonly ceiling: string[];
+}
+
+/**
+ * Issues a token under a rule that accepts each assertion once. The assertion is used up in the transaction that
+ * records the token, after everything that can fail, so that a job may try again after a failure of this service.
+ */
+async function issueOnce(
+  context: ExchangeContext,
+  provider: StoredProvider,
+  rule: AcceptingRule,
+  grant: AssertionGrant,
+  use: SingleUse,
+) {
   try {
-    await useAssertion(context.db, context, provider.id, claims);
+    await refuseUsed(context.db, use);
+    const { signing, entry, answer } = makeToken(context, provider, rule, grant);
+    const accessToken = await signing;
+    await context.usesOfProvider.run(provider.id, () =>
+      context.pool.transaction(async (db) => {
+        await useAssertion(db, context, use);
+        await context.ledger.recordInside(db, entry);
+      }),
+    );
+    return answer(accessToken);
   } catch (error) {
     if (error instanceof Refusal && error.code === 'invalid_assertion')
       await denyAssertion(context, provider, 'assertion_used');
@@ -143,7 +184,19 @@ async function issueToken(
   context: Context,
   provider: StoredProvider,
   rule: AcceptingRule,
-  { audience, scope, ceiling }: { audience: string; scope: string[]; ceiling: string[] },
+  grant: AssertionGrant,
+) {
+  const { signing, entry, answer } = makeToken(context, provider, rule, grant);
+  const [accessToken] = await Promise.all([signing, context.ledger.record(entry)]);
+  return answer(accessToken);
+}
+
+/** The token of an assertion, while it is being signed, and its audit record. */
+function makeToken(
+  context: Context,
+  provider: StoredProvider,
+  rule: AcceptingRule,
+  { audience, scope, ceiling }: AssertionGrant,
 ) {
   const sessionId = randomUUID();
   const signing = signAccessToken(context, {
@@ -159,7 +212,7 @@ async function issueToken(
     nowSeconds: rule.now_seconds,
     ...(rule.principal_kind !== 'service_account' && { session: { id: sessionId, scopeCeiling: ceiling } }),
   });
-  const recording = context.ledger.record({
+  const entry: LedgerEntry = {
     audit: auditDraft(context, {
       tenantId: provider.tenant_id,
       action: 'workload_rules.exchange',
@@ -168,15 +221,13 @@ async function issueToken(
       actor: rule.principal_id,
     }),
     used: rule.is_use_due ? ['workload_rule', rule.id] : undefined,
-  });
-  const [accessToken] = await Promise.all([signing, recording]);
-  context.counters.presented('assertion', 'exchanged');
-  return {
-    accessToken,
-    tokenType: 'Bearer' as const,
-    expiresIn: context.settings.IAM_TOKEN_TTL_SECONDS,
-    scope,
   };
+  const answer = (accessToken: string) => {
+    context.counters.presented('assertion', 'exchanged');
+    const expiresIn = context.settings.IAM_TOKEN_TTL_SECONDS;
+    return { accessToken, tokenType: 'Bearer' as const, expiresIn, scope };
+  };
+  return { signing, entry, answer };
 }
 
 /** Refuses a genuine assertion. */

@@ -13,7 +13,7 @@ export function findProvidersOf(issuer: string, audiences: readonly string[], te
       p.external_id_claim, p.group_claim, p.group_mappings, p.required_acr_values, p.required_amr_values,
       p.lifecycle_profile, p.jwks_cache_ttl_seconds, p.jwks_stale_grace_seconds, p.display_name_claim,
       p.authorized_parties, p.principal_kind, p.required_claims, p.key_set, p.email_claim, p.unknown_people, p.admit,
-      p.offered, p.status, p.created_at
+      p.offered, p.own_issuer, p.status, p.created_at
     from identity_providers p join tenants t on t.id = p.tenant_id
     where p.issuer = ${issuer} and p.principal_kind <> 'human' and p.audience = any (${audiences}::text[])
       and p.status = 'active' and t.status = 'active'
@@ -47,29 +47,45 @@ export function findAcceptingRules(providerId: string, audience: string, useInte
     limit ${rulesOfProviderMax}`;
 }
 
+/** Whether an assertion was used, even if it has expired since. */
+export function findUsedAssertion(providerId: string, jtiHash: string) {
+  return sql<{ jti_hash: string }>`
+    select jti_hash from used_assertions where identity_provider_id = ${providerId} and jti_hash = ${jtiHash}`;
+}
+
+/** Used assertions of a provider are recorded one after another, so that their number is exact. */
+export function lockUsedAssertions(providerId: string) {
+  return sql`
+    select pg_advisory_xact_lock((19027::bigint << 48) | (hashtextextended(${providerId}, 0) & ((1::bigint << 48) - 1)))`;
+}
+
 /**
- * Records that an assertion was used, in one statement, so that only one of two processes succeeds. A second row for
- * the same assertion is refused, even when the first has expired.
+ * Records that an assertion was used, so that only one of two processes succeeds. A second row for the same assertion
+ * is refused, even when the first has expired. Call it after `lockUsedAssertions`.
  */
 export function insertUsedAssertion(used: {
   providerId: string;
+  ruleId: string;
   jtiHash: string;
   expiresAtSeconds: number;
-  liveMax: number;
+  ofProviderMax: number;
+  ofRuleMax: number;
 }) {
   return sql<{ is_full: boolean; is_new: boolean }>`
     with live as (
-      select count(*) as number from (
-        select 1 from used_assertions
-        where identity_provider_id = ${used.providerId} and expires_at > now() limit ${used.liveMax}) as counted
+      select count(*) >= ${used.ofProviderMax}
+        or count(*) filter (where workload_rule_id = ${used.ruleId}) >= ${used.ofRuleMax} as is_full
+      from (
+        select workload_rule_id from used_assertions
+        where identity_provider_id = ${used.providerId} and expires_at > now() limit ${used.ofProviderMax}) as counted
     ), inserted as (
-      insert into used_assertions (identity_provider_id, jti_hash, expires_at)
-      select ${used.providerId}, ${used.jtiHash}, to_timestamp(${used.expiresAtSeconds}) from live
-      where live.number < ${used.liveMax}
+      insert into used_assertions (identity_provider_id, jti_hash, expires_at, workload_rule_id)
+      select ${used.providerId}, ${used.jtiHash}, to_timestamp(${used.expiresAtSeconds}), ${used.ruleId} from live
+      where not is_full
       on conflict do nothing
       returning 1
     )
-    select (select number from live) >= ${used.liveMax} as is_full, exists (select from inserted) as is_new`;
+    select is_full, exists (select from inserted) as is_new from live`;
 }
 
 /** Rows of a running exchange in another process are skipped. */

@@ -88,6 +88,6 @@ function isWithin(narrower: ClaimCondition, wider: ClaimCondition): boolean {
 }
 
 /** The values that a condition allows; undefined if it has no list of them. */
-export function valuesOf(condition: Exclude<ClaimCondition, { prefix: string }>): readonly string[] {
+function valuesOf(condition: Exclude<ClaimCondition, { prefix: string }>): readonly string[] {
   return 'equals' in condition ? [condition.equals] : condition.oneOf;
 }

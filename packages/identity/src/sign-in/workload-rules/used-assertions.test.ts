@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { after, before, test } from 'node:test';
-import { sql } from '@baton/kernel/database/sql';
+import { type Statement, sql } from '@baton/kernel/database/sql';
 import type { TestIdentity } from '../../testing/identity.ts';
 import { made } from '../../testing/objects.ts';
 import { auditOf } from '../../testing/records.ts';
-import { nowSeconds } from '../federation/testing/upstream.ts';
-import { makeWorkloadRealm, present, signJob, startWorkloads } from './testing/workloads.ts';
+import { makePair, nowSeconds } from '../federation/testing/upstream.ts';
+import { githubKey, makeWorkloadRealm, present, signJob, startWorkloads } from './testing/workloads.ts';
 import { sweepUsedAssertions } from './used-assertions.ts';
 
 let identity: TestIdentity;
@@ -51,6 +51,40 @@ test('of the same jti presented at once to two processes, one is accepted', asyn
   }
 });
 
+test('a failure of this service does not use up a token, and the job may try again', async () => {
+  const realm = await makeWorkloadRealm(identity, singleUse);
+  const token = await signJob(realm);
+  const fails = async (setUp: Statement<unknown>, tearDown: Statement<unknown>) => {
+    await identity.pool.run(setUp);
+    const { status } = await present(identity, token);
+    await identity.pool.run(tearDown);
+    assert.ok(status >= 500, String(status));
+  };
+  // The audience's algorithm has no key, so nothing can be signed.
+  const useAlgorithm = (algorithm: string) => sql`
+    update audiences set signing_algorithm = ${algorithm} where tenant_id = ${realm.tenantId}`;
+  await fails(useAlgorithm('ES256'), useAlgorithm('RS256'));
+  // The audit record can't be written.
+  await fails(
+    sql`
+      alter table audit_records add constraint none_for_a_test check (action <> 'workload_rules.exchange') not valid`,
+    sql`alter table audit_records drop constraint none_for_a_test`,
+  );
+  assert.equal((await present(identity, token)).status, 200);
+  assert.equal((await present(identity, token)).status, 400);
+});
+
+test('a stranger does not use up a token that they can not sign', async () => {
+  const realm = await makeWorkloadRealm(identity, singleUse);
+  const jti = randomUUID();
+  for (const changes of [{}, { ref: 'refs/heads/other' }, { exp: nowSeconds() - 1 }]) {
+    const forged = await signJob(realm, { jti, ...changes }, {}, makePair(githubKey.kid));
+    assert.equal((await present(identity, forged)).status, 400);
+  }
+  assert.equal((await present(identity, await signJob(realm, { jti, ref: 'x' }))).status, 400);
+  assert.equal((await present(identity, await signJob(realm, { jti }))).status, 200);
+});
+
 test('a token without jti is refused by a rule of single use; a refused request uses none up', async () => {
   const realm = await makeWorkloadRealm(identity, singleUse);
   for (const jti of [undefined, '', 1, 'x'.repeat(501)])
@@ -87,6 +121,31 @@ test('as many are remembered as the setting allows, then jobs wait until some ha
     update used_assertions set expires_at = now() - interval '1 second'
     where identity_provider_id = ${realm.providerId} and jti_hash = 'jti 1'`);
   assert.equal((await present(identity, await signJob(realm))).status, 200);
+});
+
+test('the number is exact, however many are presented at the same time', async () => {
+  const realm = await makeWorkloadRealm(identity, singleUse);
+  await identity.pool.run(sql`
+    insert into used_assertions select ${realm.providerId}, 'jti ' || n, now() + interval '1 minute'
+    from generate_series(1, 97) as n`);
+  const tokens = await Promise.all(Array.from({ length: 12 }, () => signJob(realm)));
+  const answers = await Promise.all(tokens.map((token, n) => present(n % 2 === 0 ? identity : other, token)));
+  const statuses = answers.map(({ status }) => status).sort();
+  assert.deepEqual(statuses, [...Array(3).fill(200), ...Array(9).fill(503)]);
+});
+
+test('one rule may have half of them, so that its jobs do not stop those of other rules', async () => {
+  const realm = await makeWorkloadRealm(identity, singleUse);
+  const claims = { repository_id: { equals: '9' } };
+  const { principalId } = realm;
+  const fields = { principalId, claims, audiences: ['control-plane'], singleUse: true };
+  await made(identity.post(`${realm.path}/workload-rules`, { key: 'another', ...fields }));
+  await identity.pool.run(sql`
+    insert into used_assertions (identity_provider_id, jti_hash, expires_at, workload_rule_id)
+    select ${realm.providerId}, 'jti ' || n, now() + interval '1 minute', ${realm.rule.id}
+    from generate_series(1, 50) as n`);
+  assert.equal((await present(identity, await signJob(realm))).status, 503);
+  assert.equal((await present(identity, await signJob(realm, { repository_id: '9' }))).status, 200);
 });
 
 test('they are stored as hashes, beyond their life, and deleted after it', async () => {

@@ -1,27 +1,24 @@
 import { sql } from '@baton/kernel/database/sql';
+import type { IssuerOfProvider } from '../../directory/external-identities/shared-issuers.ts';
 import type { RuleChoices, RuleRow, ShownRuleRow } from './workload-rule.ts';
 
 type NewRule = Omit<RuleRow, 'status' | 'created_at' | 'last_used_at'>;
 
-/**
- * The provider of rules, locked: a change to the provider waits, and so does another new rule, because the number of
- * rules is counted under the lock.
- */
+/** The provider of rules, locked: a change to the provider waits, and so does another change to its rules. */
 export function lockProviderOfRules(tenantId: string, key: string) {
-  return sql<{
-    id: string;
-    key: string;
-    issuer: string;
-    principal_kind: 'human' | 'workload' | 'none';
-    rules: number;
-  }>`
-    with locked as materialized (
-      select id, key, issuer, principal_kind from identity_providers
-      where tenant_id = ${tenantId} and key = ${key}
-      for no key update
-    )
-    select *, (select count(*)::integer from workload_rules r where r.identity_provider_id = locked.id) as rules
-    from locked`;
+  return sql<IssuerOfProvider & { id: string; key: string; principal_kind: 'human' | 'workload' | 'none' }>`
+    select id, key, issuer, key_set, own_issuer, principal_kind from identity_providers
+    where tenant_id = ${tenantId} and key = ${key}
+    for no key update`;
+}
+
+/**
+ * Call it under the lock of the provider, in a statement of its own: a statement that waits for a lock doesn't see the
+ * rows that were committed during the wait.
+ */
+export function countRules(providerId: string) {
+  return sql<{ rules: number }>`
+    select count(*)::integer as rules from workload_rules where identity_provider_id = ${providerId}`;
 }
 
 export function findProviderId(tenantId: string, key: string) {
@@ -62,9 +59,9 @@ export function findRule(tenantId: string, providerKey: string, key: string) {
 }
 
 export function lockRule(tenantId: string, providerKey: string, key: string) {
-  return sql<ShownRuleRow & { issuer: string }>`
+  return sql<ShownRuleRow>`
     select r.id, r.tenant_id, r.identity_provider_id, r.key, r.principal_id, r.claims, r.audiences, r.scope_ceiling,
-      r.single_use, r.lifetime_seconds_max, r.status, r.created_at, r.last_used_at, p.key as identity_provider, p.issuer
+      r.single_use, r.lifetime_seconds_max, r.status, r.created_at, r.last_used_at, p.key as identity_provider
     from identity_providers p join workload_rules r on r.identity_provider_id = p.id
     where p.tenant_id = ${tenantId} and p.key = ${providerKey} and r.key = ${key}
     for update of r`;

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
-import { hash } from 'node:crypto';
+import { hash, randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { decodeJwt } from 'jose';
+import { sql } from '@baton/kernel/database/sql';
 import { basicOf, sendForm } from '../../issuing/oauth2/testing/forms.ts';
 import type { TestIdentity } from '../../testing/identity.ts';
 import { adminScope, made, makePrincipal, makeServiceAccount, readScope } from '../../testing/objects.ts';
@@ -155,13 +156,19 @@ describe('a rule', () => {
   test('is refused at a provider of people, and 101 rules are too many', async () => {
     const at = await makeWorkloadRealm(identity);
     const fields = choicesOf(at.rule);
-    await made(identity.patch(at.path, { principalKind: 'human' }));
+    await made(identity.patch(at.path, { principalKind: 'human', unknownPeople: 'request' }));
     assert.deepEqual((await identity.post(rulesOf(at), { ...fields, key: 'next' })).body, {
       detail: 'workload_provider_required',
     });
-    await made(identity.patch(at.path, { principalKind: 'workload' }));
-    for (let count = 2; count <= 100; count += 1)
+    const requiredClaims = { repository_owner_id: ['42'] };
+    await made(identity.patch(at.path, { principalKind: 'workload', requiredClaims }));
+    for (let count = 2; count <= 98; count += 1)
       await made(identity.post(rulesOf(at), { ...fields, key: `rule-${count}` }));
+    const rivals = [1, 2, 3, 4, 5, 6].map((n) =>
+      identity.post(rulesOf(at), { ...fields, key: `rival-${n}` }),
+    );
+    const statuses = (await Promise.all(rivals)).map(({ status }) => status).sort();
+    assert.deepEqual(statuses, [201, 201, 409, 409, 409, 409]);
     const full = await identity.post(rulesOf(at), { ...fields, key: 'one-more' });
     assert.deepEqual([full.status, full.body], [409, { detail: 'too_many_workload_rules' }]);
     assert.equal((await made(identity.get(rulesOf(at)))).length, 100);
@@ -208,6 +215,7 @@ describe('an issuer that strangers share', () => {
       { repository_owner_id: { oneOf: ['1', '2'] } },
       { sub: { equals: 'repo:acme/shop:ref:refs/heads/main' } },
       { sub: { prefix: 'repo:acme/' } },
+      { sub: { prefix: 'repo:acme/shop:ref:refs/heads/rel' } },
     ])
       assert.equal(await adviceOf(realm, claims), undefined, JSON.stringify(claims));
     for (const claims of [
@@ -216,6 +224,9 @@ describe('an issuer that strangers share', () => {
       { repository_id: { prefix: '1' } },
       { sub: { prefix: 'repo:acme' } },
       { sub: { prefix: 'repo:' } },
+      // Also the beginning of repo:acme/shop-of-others.
+      { sub: { prefix: 'repo:acme/shop' } },
+      { '/repository_id': { equals: '1' } },
       { sub: { oneOf: ['repo:acme/shop:x', 'repo:'] } },
     ]) {
       const advice = await adviceOf(realm, claims);
@@ -231,7 +242,7 @@ describe('an issuer that strangers share', () => {
     await made(identity.patch(ruleOf(realm), { claims: realm.rule.claims }));
   });
 
-  test('is also GitLab.com, and the issuer of an enterprise at GitHub; an own issuer needs any condition', async () => {
+  test('is also GitLab.com, and the issuer of an enterprise at GitHub', async () => {
     const claims = { project_id: { equals: '1' } };
     const gitlab = await makeWorkloadRealm(identity, { claims }, { issuer: 'https://gitlab.com' });
     assert.match((await adviceOf(gitlab, { ref: { equals: 'main' } })) ?? '', /must fix the project/);
@@ -242,8 +253,159 @@ describe('an issuer that strangers share', () => {
       { issuer: 'https://token.actions.githubusercontent.com/acme' },
     );
     assert.match((await adviceOf(enterprise, { ref: { equals: 'main' } })) ?? '', /must fix the repository/);
-    const own = await makeWorkloadRealm(identity, {}, { issuer: 'https://gitlab.acme.example' });
-    assert.equal(await adviceOf(own, { ref: { equals: 'main' } }), undefined);
+    for (const ownIssuer of [true, false]) {
+      const { status, body } = await identity.patch(gitlab.path, { ownIssuer });
+      assert.deepEqual(
+        [status, body.detail?.[0]?.loc],
+        ownIssuer ? [422, ['body', 'ownIssuer']] : [200, undefined],
+      );
+    }
+  });
+
+  for (const [issuer, fixing, wide] of [
+    [
+      'https://accounts.google.com',
+      [{ sub: { equals: '1' } }, { hd: { oneOf: ['acme.example'] } }],
+      [{ email: { equals: 'ci@acme.example' } }, { sub: { prefix: '1' } }, { azp: { equals: '1' } }],
+    ],
+    [
+      'https://agent.buildkite.com',
+      [
+        { organization_id: { equals: '1' } },
+        { sub: { prefix: 'organization:acme:' } },
+        { sub: { prefix: 'organization:acme:pipeline:deploy:ref:refs/heads/re' } },
+        { sub: { equals: 'organization:acme:pipeline:deploy:ref:refs/heads/main:commit:x:step:y' } },
+      ],
+      [
+        { organization_slug: { equals: 'acme' } },
+        { sub: { prefix: 'organization:acme' } },
+        { sub: { prefix: 'organization:acme:pipeline:deploy' } },
+        { build_branch: { equals: 'main' } },
+      ],
+    ],
+    [
+      'https://app.terraform.io',
+      [{ terraform_workspace_id: { equals: 'ws-1' } }, { sub: { prefix: 'organization:acme:project:p:' } }],
+      [{ terraform_organization_name: { equals: 'acme' } }, { terraform_run_phase: { equals: 'apply' } }],
+    ],
+    [
+      'https://oidc.vercel.com',
+      [{ owner_id: { equals: 'team_1' } }],
+      [{ environment: { equals: 'production' } }],
+    ],
+    ['https://oidc.codefresh.io', [{ account_id: { equals: '1' } }], [{ pipeline_name: { equals: 'x' } }]],
+    [
+      'https://api.pulumi.com/oidc',
+      [{ sub: { prefix: 'pulumi:deploy:org:acme:' } }],
+      [{ org: { equals: 'acme' } }],
+    ],
+    ['https://scalr.io', [{ sub: { prefix: 'account:acme:' } }], [{ sub: { prefix: 'account:acme' } }]],
+    ['https://appleid.apple.com', [{ sub: { equals: '1' } }], [{ email: { equals: 'a@b.example' } }]],
+    [
+      'https://login.microsoftonline.com/9188040d-6c67-4c5b-b112-36a304b66dad/v2.0',
+      [{ oid: { equals: '1' } }],
+      [{ tid: { equals: '1' } }],
+    ],
+    [
+      'https://login.microsoftonline.com/11111111-2222-4333-8444-555555555555/v2.0',
+      [{ azp: { equals: '1' } }],
+      [{ tid: { equals: '11111111-2222-4333-8444-555555555555' } }],
+    ],
+    [
+      'https://oidc.circleci.com/org/1b2c',
+      [{ 'oidc.circleci.com/project-id': { equals: '1' } }, { sub: { prefix: 'org/1b2c/project/3d/' } }],
+      [{ sub: { prefix: 'org/1b2c' } }, { 'oidc.circleci.com/vcs-ref': { equals: 'refs/heads/main' } }],
+    ],
+    [
+      'https://api.bitbucket.org/2.0/workspaces/acme/pipelines-config/identity/oidc',
+      [{ repositoryUuid: { equals: '{1}' } }, { sub: { prefix: '{11111111-2222-4333-8444-555555555555}:' } }],
+      [{ branchName: { equals: 'main' } }],
+    ],
+    ['https://oidc.vercel.com/acme', [{ project_id: { equals: '1' } }], [{ owner: { equals: 'acme' } }]],
+    ['https://oidc.fly.io/acme', [{ sub: { prefix: 'acme:app:' } }], [{ region: { equals: 'fra' } }]],
+    [
+      'https://unknown.example',
+      [
+        { sub: { equals: 'anything' } },
+        { sub: { oneOf: ['a', 'b'] } },
+        { project_id: { equals: '1' } },
+        { sub: { prefix: 'spiffe://acme.example/agents/' } },
+        { sub: { prefix: 'system:serviceaccount:agents:' } },
+        { '/kubernetes.io/serviceaccount/uid': { equals: '1' } },
+      ],
+      [
+        { ref: { equals: 'main' } },
+        { sub: { prefix: 'a' } },
+        { sub: { prefix: 'spiffe://acme.example' } },
+        { sub: { prefix: 'spiffe://acme.example/agents' } },
+        { sub: { prefix: 'system:serviceaccount:agents' } },
+        { aud: { equals: 'https://baton.example' } },
+      ],
+    ],
+  ] as const)
+    test(`a rule of ${issuer} fixes an owner`, async () => {
+      const [first] = fixing;
+      const at = await makeWorkloadRealm(identity, { claims: first }, { issuer, keySet: null });
+      for (const claims of fixing)
+        assert.equal(await adviceOf(at, claims), undefined, JSON.stringify(claims));
+      for (const claims of wide)
+        assert.match((await adviceOf(at, claims)) ?? '', /^422 body,claims must fix/, JSON.stringify(claims));
+    });
+
+  test('an issuer whose keys are uploaded, or that is declared as the own one, needs any condition', async () => {
+    const claims = { ref: { equals: 'main' } };
+    const issuer = 'https://gitlab.acme.example';
+    const uploaded = await makeWorkloadRealm(identity, { claims }, { issuer });
+    const own = await makeWorkloadRealm(identity, { claims }, { issuer, keySet: null, ownIssuer: true });
+    for (const [at, change] of [
+      [uploaded, { keySet: null }],
+      [own, { ownIssuer: false }],
+    ] as const) {
+      const { status, body } = await identity.patch(at.path, change);
+      assert.deepEqual([status, body], [409, { detail: 'workload_rules_too_wide' }]);
+      await made(identity.patch(ruleOf(at), { claims: { ...claims, project_id: { equals: '1' } } }));
+      await made(identity.patch(at.path, change));
+      assert.match((await adviceOf(at, claims)) ?? '', /^422 body,claims must fix the subject/);
+    }
+  });
+
+  test('a rule from before this check keeps its meaning, and everything else about it can change', async () => {
+    const claims = { ref: { equals: 'refs/heads/main' } };
+    const at = await makeWorkloadRealm(identity);
+    await identity.pool.run(
+      sql`update workload_rules set claims = ${JSON.stringify(claims)}::jsonb where id = ${at.rule.id}`,
+    );
+    await made(identity.patch(ruleOf(at), { lifetimeSecondsMax: 600, claims }));
+    await made(identity.patch(at.path, { audience: 'https://other.example' }));
+    await made(identity.patch(at.path, { audience: `https://baton.example/${at.tenantId}` }));
+    assert.equal((await present(identity, await signJob(at))).status, 200);
+    assert.match((await adviceOf(at, { ref: { equals: 'x' } })) ?? '', /^422 body,claims must fix/);
+  });
+
+  test('nobody becomes a principal by its tokens unless required claims fix an owner', async () => {
+    const path = `/tenants/${realm.tenantId}/identity-providers`;
+    const register = (changes: object) =>
+      identity.post(path, {
+        key: `p-${randomUUID()}`,
+        issuer: 'https://gitlab.com',
+        audience: 'x',
+        ...changes,
+      });
+    const requiredClaims = { namespace_id: ['72'] };
+    for (const changes of [{ principalKind: 'workload' }, {}, { requiredClaims: { ref: ['main'] } }]) {
+      const { status, body } = await register(changes);
+      assert.deepEqual(
+        [status, body.detail[0]?.loc],
+        [422, ['body', 'requiredClaims']],
+        JSON.stringify(changes),
+      );
+    }
+    const { key } = await made(register({ principalKind: 'workload', requiredClaims }));
+    assert.equal((await identity.patch(`${path}/${key}`, { requiredClaims: {} })).status, 422);
+    await made(identity.patch(`${path}/${key}`, { principalKind: 'none', requiredClaims: {} }));
+    assert.equal((await identity.patch(`${path}/${key}`, { principalKind: 'workload' })).status, 422);
+    await made(identity.patch(`${path}/${key}`, { principalKind: 'human', unknownPeople: 'request' }));
+    assert.equal((await identity.patch(`${path}/${key}`, { unknownPeople: 'create' })).status, 422);
   });
 });
 

@@ -9,7 +9,7 @@ import { emit } from '../../records/journal/journal.ts';
 import { changeReason, changesOf } from '../../service/changes.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import { refuseSharedByStrangers } from './shared-by-strangers.ts';
+import { refuseSharedByStrangers } from '../identity-providers/shared-by-strangers.ts';
 import {
   columnsOf,
   type NewWorkloadRule,
@@ -29,6 +29,7 @@ import {
   workloadRuleUpdated,
 } from './workload-rules.events.ts';
 import {
+  countRules,
   deleteRule,
   findProviderId,
   findRule,
@@ -64,8 +65,10 @@ export async function createWorkloadRule(
     (await db.row(lockProviderOfRules(tenantId, providerKey))) ?? fail('identity_provider_not_found');
   if (provider.principal_kind === 'human') fail('workload_provider_required');
   const choices = columnsOf(request) as RuleChoices;
-  await checkChoices(db, tenantId, provider.issuer, choices);
-  if (provider.rules >= rulesOfProviderMax) fail('too_many_workload_rules');
+  refuseSharedByStrangers(provider, choices.claims);
+  await checkChoices(db, tenantId, choices);
+  const { rules = 0 } = (await db.row(countRules(provider.id))) ?? {};
+  if (rules >= rulesOfProviderMax) fail('too_many_workload_rules');
   const wanted = {
     id: randomUUID(),
     tenant_id: tenantId,
@@ -104,12 +107,18 @@ export async function updateWorkloadRule(
   path: RulePath,
   change: WorkloadRuleChange,
 ): Promise<WorkloadRule> {
-  const rule = await requireLockedRule(context.db, path);
+  const { db } = context;
+  // Before the rule, as in a change to the provider, which depends on the conditions of its rules.
+  const provider =
+    (await db.row(lockProviderOfRules(path.tenantId, path.key))) ?? fail('workload_rule_not_found');
+  const rule = await requireLockedRule(db, path);
   const changed = changesOf<RuleChoices>(rule, columnsOf(change));
   if (Object.keys(changed).length === 0) return workloadRuleOf(rule);
   const next = { ...rule, ...changed };
-  await checkChoices(context.db, path.tenantId, rule.issuer, next);
-  await context.db.run(updateRule(rule.id, next));
+  // Conditions that were accepted before this check was introduced remain.
+  if ('claims' in changed) refuseSharedByStrangers(provider, next.claims);
+  await checkChoices(db, path.tenantId, next);
+  await db.run(updateRule(rule.id, next));
   record(context, next, workloadRuleUpdated, 'workload_rules.update', ` ${changeReason(changed)}`);
   return workloadRuleOf(next);
 }
@@ -149,10 +158,8 @@ async function requireLockedRule(db: Db, { tenantId, key, ruleKey }: RulePath) {
 async function checkChoices(
   db: Db,
   tenantId: string,
-  issuer: string,
-  { claims, principal_id, audiences, scope_ceiling }: RuleChoices,
+  { principal_id, audiences, scope_ceiling }: RuleChoices,
 ): Promise<void> {
-  refuseSharedByStrangers(issuer, claims);
   const { kind } = await getPrincipal(db, tenantId, principal_id);
   if (kind === 'human') fail('workload_principal_required');
   refuseWiderCeiling(scope_ceiling, await allowedScopesOf(db, tenantId, audiences));
