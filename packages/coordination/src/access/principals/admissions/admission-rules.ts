@@ -1,11 +1,11 @@
 import { newId } from '@baton/values/ids';
-import { resolveAccess } from '../../access/grants/granted-access.ts';
-import { getBindingRow } from '../../access/iam-bindings/iam-bindings.ts';
-import { refuseEscalation } from '../../access/permission-list.ts';
-import { emit } from '../../ledger/journal/journal.ts';
-import { viewerOf } from '../../service/sight/sight.ts';
-import type { Context } from '../context.ts';
-import { fail } from '../errors.ts';
+import { emit } from '../../../ledger/journal/journal.ts';
+import { viewerOf } from '../../../service/sight/sight.ts';
+import type { Context } from '../../context.ts';
+import { fail } from '../../errors.ts';
+import { resolveAccess } from '../../grants/granted-access.ts';
+import { getBindingRow } from '../../iam-bindings/iam-bindings.ts';
+import { refuseEscalation } from '../../permission-list.ts';
 import { type AdmissionRule, type AdmissionRuleRow, admissionRuleOf } from './admission-rule.ts';
 import { admissionRuleRemoved, admissionRuleSet } from './admissions.events.ts';
 import {

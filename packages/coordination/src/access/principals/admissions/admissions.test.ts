@@ -8,8 +8,8 @@ import {
   type Answer,
   startCoordination,
   type TestCoordination,
-} from '../../testing/coordination.ts';
-import { makeNarrowPerson } from '../../testing/organisation/workspaces.ts';
+} from '../../../testing/coordination.ts';
+import { makeNarrowPerson } from '../../../testing/organisation/workspaces.ts';
 
 /** docs/reference/access.md#admissions */
 

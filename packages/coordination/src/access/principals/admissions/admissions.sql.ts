@@ -1,5 +1,5 @@
 import { sql } from '@baton/kernel/database/sql';
-import type { Identity } from '../../access/iam-bindings/iam-binding.ts';
+import type { Identity } from '../../iam-bindings/iam-binding.ts';
 import type { AdmissionRuleRow } from './admission-rule.ts';
 
 /** Admissions of one identity wait for each other, so that it gets one principal. */
