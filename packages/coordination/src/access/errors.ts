@@ -81,8 +81,8 @@ export const errors = {
     'Create a role of your own with the permissions that you want, and grant that one.',
   ),
   access_role_in_use: conflict(
-    'Bindings still name the access role.',
-    'Give another role to the `details.bindings` bindings first; `GET /people?accessRole=KEY` lists who has it.',
+    'Bindings or admission rules still name the access role.',
+    'Give another role to the `details.bindings` bindings and `details.admissionRules` rules first; `GET /people?accessRole=KEY` lists who has it, and `GET /admission-rules` the rules.',
   ),
   last_administrator: conflict(
     'Nobody else could administer the tenant after this change.',

@@ -21,6 +21,7 @@ import {
   listUsesOfRole,
 } from '../iam-bindings/role-bindings.ts';
 import { parsePermissions, refuseEscalation, refuseForKind } from '../permission-list.ts';
+import { countAdmissionRulesOfRole } from '../principals/admissions/admission-rules.ts';
 import {
   type AccessRole,
   type AccessRoleChange,
@@ -145,7 +146,8 @@ async function updateBindings(
 }
 
 /**
- * Deletes one of the tenant's own roles that no live binding names.
+ * Deletes one of the tenant's own roles that neither a live binding nor an admission rule names: a later role with the
+ * same key would take the rule over, and strangers would get its permissions.
  * @throws Refusal `not_found`, `access_role_built_in`, `access_role_in_use`
  */
 export async function deleteAccessRole(context: Context, ref: string): Promise<undefined> {
@@ -153,7 +155,9 @@ export async function deleteAccessRole(context: Context, ref: string): Promise<u
   const { id, key } = await lockOwnRole(context, ref);
   const used = await listUsesOfRole(context, key);
   const bindings = used.reduce((sum, { bindings: count }) => sum + count, 0);
-  if (bindings > 0) fail('access_role_in_use', { accessRole: key, bindings });
+  const admissionRules = await countAdmissionRulesOfRole(context, key);
+  if (bindings + admissionRules > 0)
+    fail('access_role_in_use', { accessRole: key, bindings, admissionRules });
   await forgetRole(context, key);
   await db.run(deleteRole(tenantId, id));
   emit(context, accessRoleDeleted, { entityId: id }, { key });

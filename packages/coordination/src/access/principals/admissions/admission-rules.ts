@@ -10,6 +10,7 @@ import { type AdmissionRule, type AdmissionRuleRow, admissionRuleOf } from './ad
 import { admissionRuleRemoved, admissionRuleSet } from './admissions.events.ts';
 import {
   countRules,
+  countRulesOfRole,
   deleteRules,
   findRules,
   shareRule,
@@ -61,6 +62,11 @@ export async function setAdmissionRule(
 export async function removeAdmissionRule(context: Context, identityProvider: string): Promise<undefined> {
   for (const row of await context.db.rows(deleteRules(context.tenantId, identityProvider)))
     emit(context, admissionRuleRemoved, { entityId: row.id }, providerOf(row));
+}
+
+/** The number of rules that name a role. The caller must lock the role first. */
+export async function countAdmissionRulesOfRole({ db, tenantId }: Context, key: string): Promise<number> {
+  return (await db.row(countRulesOfRole(tenantId, key)))?.count ?? 0;
 }
 
 function providerOf(row: AdmissionRuleRow) {

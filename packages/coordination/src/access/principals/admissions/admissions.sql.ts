@@ -29,6 +29,12 @@ export function countRules(tenantId: string) {
   }>`select count(*)::integer as count from admission_rules where tenant_id = ${tenantId}`;
 }
 
+export function countRulesOfRole(tenantId: string, accessRole: string) {
+  return sql<{ count: number }>`
+    select count(*)::integer as count from admission_rules
+    where tenant_id = ${tenantId} and access_role = ${accessRole}`;
+}
+
 /** The rule for the people of a provider, in any tenant. It can't change until the commit. */
 export function shareRule({ issuer, iamTenantId, identityProvider }: Provider) {
   return sql<AdmissionRuleRow>`
