@@ -67,7 +67,7 @@ function versionOf(bindings: readonly Pick<IamBinding, 'id' | 'status' | 'access
 }
 
 /** The role that all bindings of a principal name, and the permissions that they have together. */
-export function accessOf(bindings: readonly Pick<IamBinding, 'accessRole' | 'permissions'>[]): {
+function accessOf(bindings: readonly Pick<IamBinding, 'accessRole' | 'permissions'>[]): {
   accessRole: string | null;
   permissions: string[];
 } {

@@ -271,7 +271,7 @@ test("the hourly maxima of a person and of the tenant's channel are exact with s
 test('while the secret store is unavailable no attempt is counted', async () => {
   const one = await person();
   await worker.close();
-  const away = { CP_SECRET_STORE_KEY_FILE: '', CP_SECRET_STORE_URL: 'http://127.0.0.1:9' };
+  const away = { CP_SECRET_STORE_URL: 'http://127.0.0.1:9', CP_SECRET_STORE_TOKEN: 'of-no-store' };
   const without = await startSender({ ...baton.env, ...away });
   await ask(one);
   await untilNotified(() => without.lines.some((line) => line.includes('the secret store is unavailable')));

@@ -161,7 +161,7 @@ test('a digest has 50 notifications in full, counts the others, and stores the n
   assert.equal(mail?.headers.get('subject'), '51 notifications wait for you');
   assert.equal(mail?.text.match(/Open the task:/g)?.length, 50);
   assert.ok(mail?.text.includes(`And 1 more: ${publicUrl}/inbox`) && mail.raw.length < 100_000);
-  assert.match(mail?.text ?? '', /1 older notifications are not in this digest; your inbox shows what waits/);
+  assert.match(mail?.text ?? '', /1 older notification is not in this digest; your inbox shows what waits/);
   assert.ok(!/\btask 0\b/.test(mail?.text ?? ''));
   await untilNotified(async () => !(await hasSchedule(one)));
 });

@@ -76,11 +76,10 @@ export function digestMail(
   const count = notices.length + more;
   const subject = count === 1 ? (texts[0] as NoticeText).subject : `${count} notifications wait for you`;
   const inbox = `${places.publicUrl}/inbox`;
+  const older = leftOut === 1 ? 'notification is' : 'notifications are';
   const rests = [
     ...(more === 0 ? [] : [`And ${more} more`]),
-    ...(leftOut === 0
-      ? []
-      : [`${leftOut} older notifications are not in this digest; your inbox shows what waits`]),
+    ...(leftOut === 0 ? [] : [`${leftOut} older ${older} not in this digest; your inbox shows what waits`]),
   ];
   const restsHtml = rests.map((rest) => `<p><a href="${escapeHtml(inbox)}">${rest}</a></p>`);
   return {
