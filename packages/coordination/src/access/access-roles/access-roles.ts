@@ -20,7 +20,7 @@ import {
   forgetRole,
   listUsesOfRole,
 } from '../iam-bindings/role-bindings.ts';
-import { parsePermissions, refuseEscalation, refuseForKind } from '../permission-list.ts';
+import { parsePermissions, refuseEscalation, refuseForKind, refuseWiderSight } from '../permission-list.ts';
 import { countAdmissionRulesOfRole } from '../principals/admissions/admission-rules.ts';
 import {
   type AccessRole,
@@ -96,7 +96,7 @@ export async function createAccessRole(context: Context, request: AccessRoleRequ
  * Changes one of the tenant's own roles, and the permissions of all bindings that name it. The caller needs its current
  * and its new permissions. Values equal to the stored ones change nothing.
  * @throws Refusal `not_found`, `access_role_built_in`, `version_conflict`, `empty_update`, `invalid_permissions`,
- * `permission_escalation`, `permissions_not_allowed_for_kind`, `last_administrator`
+ * `permission_escalation`, `visibility_escalation`, `permissions_not_allowed_for_kind`, `last_administrator`
  */
 export async function updateAccessRole(
   context: Context,
@@ -110,6 +110,7 @@ export async function updateAccessRole(
   if (Object.keys(change).length === 0) fail('empty_update');
   const permissions = parsePermissions(change.permissions ?? before.permissions);
   refuseEscalation(caller.permissions, [...new Set([...before.permissions, ...permissions])].sort());
+  await refuseWiderSight(context, before.permissions, permissions);
   const after: AccessRoleValues = {
     name: change.name ?? before.name,
     description: change.description ?? before.description,

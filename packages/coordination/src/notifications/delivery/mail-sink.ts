@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { JournalEvent } from '../../ledger/journal/event.ts';
 import type { Sink } from '../../ledger/sinks/sink.ts';
 import { digestDue } from '../digests/digests.events.ts';
-import { openDigest } from '../digests/open-digest.ts';
+import { type CloseDigest, type OpenDigest, openDigest } from '../digests/open-digest.ts';
 import { addressOf } from '../email-address.ts';
 import { invitationMailRequested } from '../invitation-mails/invitation-mails.events.ts';
 import { mailsPerPersonMax } from '../invitation-mails/invitation-mails.ts';
@@ -144,7 +144,7 @@ class Mail {
       await pool.transaction(close);
       return [];
     }
-    let close: Awaited<ReturnType<typeof openDigest>>['close'] | undefined;
+    let close: CloseDigest | undefined;
     return [
       {
         recipientId: recipient.id,
@@ -163,10 +163,7 @@ class Mail {
     ];
   }
 
-  #sendDigest(
-    event: JournalEvent,
-    digest: NonNullable<Awaited<ReturnType<typeof openDigest>>['digest']>,
-  ): Send {
+  #sendDigest(event: JournalEvent, digest: OpenDigest): Send {
     const { recipient, kinds } = digest;
     const unsubscribings = kinds.map((kind) => ({
       url: this.#unsubscribeUrl(event.tenantId, recipient, kind),

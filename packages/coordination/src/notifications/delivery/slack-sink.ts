@@ -61,8 +61,8 @@ class Slack {
     if (webhook === undefined) return [];
     const bound = { messagesMax: settings.CP_SLACK_CHANNEL_HOURLY_MAX, seconds: 3600, kind: null };
     const findPlace: FindPlace = async (now) => {
-      const { host, secret_name: secretName } = (await find(now)) ?? {};
-      return host === undefined || secretName === undefined ? undefined : { tenantId, host, secretName };
+      const current = await find(now);
+      return current && { tenantId, host: current.host, secretName: current.secret_name };
     };
     const of = { recipientId: webhook.id, secretName: webhook.secret_name, bound, onlyId: null };
     return [this.#targetOf(event, waiting, of, findPlace)];

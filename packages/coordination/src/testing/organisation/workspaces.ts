@@ -26,8 +26,9 @@ export function changeWorkspace(
 /** A person who sees the workspace `mine` and not `other`. See docs/reference/README.md#visibility. */
 export async function makeNarrowPerson(
   baton: TestCoordination,
+  permissions?: readonly string[],
 ): Promise<{ person: Actor; mine: any; other: any }> {
-  const person = await baton.actor({ kind: 'human' });
+  const person = await baton.actor({ kind: 'human', ...(permissions && { permissions }) });
   const { principalId } = person;
   const [mine, other] = [await makeWorkspace(baton), await makeWorkspace(baton)];
   await done(baton.admin.post(`/workspaces/${mine.id}/members`, { principalId }), 201);
