@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
+import { after, before, beforeEach, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done } from '../../testing/leases.ts';
 import { writeEvents } from '../../testing/ledger/journal-writer.ts';
+import { emptyOutbox } from '../../testing/ledger/sinks.ts';
 import {
   makeAddressee,
   smtpSettings,
@@ -17,6 +18,7 @@ before(async () => {
   baton = await startCoordination();
 });
 after(() => baton.close());
+beforeEach(() => emptyOutbox(baton.pool));
 
 const backlog = 10_000;
 /**
