@@ -107,12 +107,13 @@ export async function attemptTarget(
 async function withhold(
   { attemptsMax }: TargetTools,
   { isUrgent = false, leaveOut }: Target,
-  { paused_seconds, failures, is_refused, attempts }: ProgressRow,
+  { paused_seconds, failures, is_refused, is_begun }: ProgressRow,
 ): Promise<TargetResult | undefined> {
   if (paused_seconds <= 0) return undefined;
   // A redriven dead letter is sent at once.
-  if (is_refused && (isUrgent || attempts > 0)) return undefined;
-  const isUnreachable = is_refused || failures >= attemptsMax;
+  if (is_refused && (isUrgent || is_begun)) return undefined;
+  // A message that was attempted may still become a dead letter, which an operator sees.
+  const isUnreachable = !is_begun && (is_refused || failures >= attemptsMax);
   if (isUnreachable && leaveOut !== undefined) {
     await leaveOut();
     return done;

@@ -114,6 +114,8 @@ export interface ProgressRow {
   id: string;
   /** Sent, or left out. */
   is_settled: boolean;
+  /** Whether an attempt was ever recorded. */
+  is_begun: boolean;
   refusal: string | null;
   attempts: number;
   /** Seconds until the recipient is tried again; 0 while the recipient isn't paused. */
@@ -132,7 +134,8 @@ export function findProgress(
   const ids = recipients.map(({ recipientId }) => recipientId);
   const targets = recipients.map(({ target }) => target);
   return sql<ProgressRow>`
-    select r.id, coalesce(d.sent_at is not null or d.left_out, false) as is_settled, d.refusal,
+    select r.id, coalesce(d.sent_at is not null or d.left_out, false) as is_settled,
+      d.event_id is not null as is_begun, d.refusal,
       coalesce(d.attempts, 0) as attempts,
       coalesce(greatest(extract(epoch from p.paused_until - now()), 0), 0)::float8 as paused_seconds,
       coalesce(p.failures, 0) as failures, coalesce(p.is_refused, false) as is_refused
