@@ -22,6 +22,9 @@ alter table notification_deliveries
   -- In the digest instead, or not sent at all because of a bound.
   add column left_out boolean not null default false,
   -- When the message was sent, or its last attempt began; null when it is known that nothing was sent. The maximum per hour counts these.
-  add column counted_at timestamptz(3);
-update notification_deliveries set counted_at = sent_at where sent_at > now() - interval '1 day';
-create index notification_deliveries_counted on notification_deliveries (recipient_id, channel, counted_at) where counted_at is not null;
+  add column counted_at timestamptz(3),
+  -- The digest of the address, which several people may share, or the recipient's id.
+  add column counted_as text check (length(counted_as) <= 100);
+update notification_deliveries set counted_at = sent_at, counted_as = recipient_id::text
+where channel = 'slack' and sent_at > now() - interval '1 hour';
+create index notification_deliveries_counted on notification_deliveries (counted_as, channel, counted_at) where counted_at is not null;

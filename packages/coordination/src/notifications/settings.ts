@@ -65,7 +65,7 @@ export const settings = {
     min: 1,
     max: 10_000,
     unit: 'messages',
-    doc: 'The maximum number of messages per person and channel in any hour. Any further e-mails wait for the digest; any further Slack messages are left out.',
+    doc: 'The maximum number of messages of a tenant to an e-mail address, or to the webhook of a person, in any hour. Any further e-mails wait for the digest; any further Slack messages are left out.',
   }),
   CP_NOTIFICATIONS_RECORD_SECONDS: integer({
     default: 2_592_000,

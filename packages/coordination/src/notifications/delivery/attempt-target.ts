@@ -5,7 +5,7 @@ import {
   type Bound,
   beginDelivery,
   type DeliveryOf,
-  lockRecipient,
+  lockCounted,
   type ProgressRow,
   updateToRefused,
   updateToSent,
@@ -20,6 +20,8 @@ export interface Target {
   readonly kind: string;
   /** The digest of the address, or the name of the webhook's secret: a pause ends when it changes. */
   readonly target: string;
+  /** What the bound counts: the digest of the address, which several people may share, or the recipient's id. */
+  readonly countedAs: string;
   readonly bound: Bound;
   /** Whether the message is also attempted at an address that was refused before. */
   readonly isUrgent?: boolean;
@@ -121,10 +123,10 @@ async function withhold(
   return { kind: 'waits', reason: paused, waitMs: paused_seconds * 1000, isAttempt: false, shows: 'nothing' };
 }
 
-function begin(pool: Pool, delivery: DeliveryOf, { kind, bound }: Target): Promise<BegunRow> {
+function begin(pool: Pool, delivery: DeliveryOf, { kind, countedAs, bound }: Target): Promise<BegunRow> {
   return pool.transaction(async (tx) => {
-    await tx.run(lockRecipient(delivery));
-    return (await tx.row(beginDelivery(delivery, kind, bound))) as BegunRow;
+    await tx.run(lockCounted(delivery, countedAs));
+    return (await tx.row(beginDelivery(delivery, { kind, countedAs }, bound))) as BegunRow;
   });
 }
 

@@ -7,7 +7,7 @@ export interface DeliveryOf {
   readonly channel: string;
 }
 
-/** The maximum number of messages to a recipient in a period. */
+/** The maximum number of messages to an address or a webhook in a period. */
 export interface Bound {
   readonly messagesMax: number;
   readonly seconds: number;
@@ -17,9 +17,16 @@ export interface Bound {
 
 const unknownMax = 3;
 
-/** Attempts to one recipient begin one after another, so that the maximum is exact whatever runs in parallel. */
-export function lockRecipient({ tenantId, recipientId, channel }: DeliveryOf) {
-  const key = `notifications/${tenantId}/${channel}/${recipientId}`;
+/** What is sent, and what it counts as. */
+export interface Counted {
+  readonly kind: string;
+  /** The digest of the address, which several people may share, or the recipient's id. */
+  readonly countedAs: string;
+}
+
+/** Attempts that count as the same begin one after another, so that the maximum is exact whatever runs in parallel. */
+export function lockCounted({ tenantId, channel }: DeliveryOf, countedAs: string) {
+  const key = `notifications/${tenantId}/${channel}/${countedAs}`;
   return sql`select pg_advisory_xact_lock(hashtextextended(${key}, 0))`;
 }
 
@@ -31,29 +38,29 @@ export interface BegunRow {
 }
 
 /**
- * Records an attempt before it begins, unless the recipient has already been sent the maximum. Call `lockRecipient`
- * first, in another statement: this one must see what was recorded before the lock was acquired.
+ * Records an attempt before it begins, unless the maximum has already been sent. Call `lockCounted` first, in another statement: this one must see what was recorded before the lock was acquired.
  */
 export function beginDelivery(
   { tenantId, eventId, recipientId, channel }: DeliveryOf,
-  kind: string,
+  { kind, countedAs }: Counted,
   { messagesMax, seconds, kind: countedKind }: Bound,
 ) {
   return sql<BegunRow>`
     with recent as materialized (
       select count(*)::integer >= ${messagesMax}::integer as is_over from (
         select from notification_deliveries
-        where recipient_id = ${recipientId} and channel = ${channel} and tenant_id = ${tenantId}
-          and counted_at > now() - make_interval(secs => ${seconds}) and event_id <> ${eventId}
+        where counted_as = ${countedAs} and channel = ${channel} and tenant_id = ${tenantId}
+          and counted_at > now() - make_interval(secs => ${seconds})
+          and (event_id, recipient_id) <> (${eventId}::uuid, ${recipientId}::uuid)
           and (${countedKind}::text is null or kind = ${countedKind}::text)
         limit ${messagesMax}) counted
     ), begun as (
       insert into notification_deliveries as d
-        (event_id, recipient_id, channel, tenant_id, kind, unknown_attempts, attempts, counted_at)
-      select ${eventId}, ${recipientId}, ${channel}, ${tenantId}, ${kind}, 1, 1, now() from recent where not is_over
+        (event_id, recipient_id, channel, tenant_id, kind, unknown_attempts, attempts, counted_at, counted_as)
+      select ${eventId}, ${recipientId}, ${channel}, ${tenantId}, ${kind}, 1, 1, now(), ${countedAs} from recent where not is_over
       on conflict (event_id, recipient_id, channel) do update
         set unknown_attempts = least(d.unknown_attempts + 1, ${unknownMax}), attempts = least(d.attempts + 1, 1000),
-          counted_at = now()
+          counted_at = now(), counted_as = excluded.counted_as
         where d.sent_at is null and not d.left_out and d.tenant_id = excluded.tenant_id
       returning attempts, unknown_attempts
     )

@@ -94,7 +94,7 @@ class Mail {
     return {
       recipientId: recipient.id,
       kind: notice.kind,
-      target: digestOfAddress(this.#addressOf(recipient) ?? ''),
+      ...ofAddress(this.#addressOf(recipient) ?? ''),
       bound: hourlyBoundOf(settings),
       prepare: () => this.#prepare(event, recipient.id),
       leaveOut: () => moveToDigests(pool, event, notice, [recipient]),
@@ -122,7 +122,7 @@ class Mail {
       {
         recipientId: mail.recipientId,
         kind: 'invitation',
-        target: digestOfAddress(mail.message.to.address),
+        ...ofAddress(mail.message.to.address),
         bound: invitationBound,
         // Somebody waits for it, and has just entered the address.
         isUrgent: true,
@@ -149,7 +149,7 @@ class Mail {
       {
         recipientId: recipient.id,
         kind: 'digest',
-        target: digestOfAddress(address),
+        ...ofAddress(address),
         bound: digestBound,
         prepare: async () => {
           const opened = await openDigest(pool, settings, event);
@@ -188,7 +188,11 @@ class Mail {
   }
 }
 
-/** Identifies an address in the record of its failures, which doesn't contain it. */
-function digestOfAddress(address: string): string {
-  return createHash('sha256').update(address.toLowerCase()).digest('hex');
+/**
+ * Identifies an address in the records of failures and of what was sent, which don't contain it. The maximum is that of
+ * the address, because nobody verifies whose it is.
+ */
+function ofAddress(address: string): Pick<Target, 'target' | 'countedAs'> {
+  const digest = createHash('sha256').update(address.toLowerCase()).digest('hex');
+  return { target: digest, countedAs: digest };
 }

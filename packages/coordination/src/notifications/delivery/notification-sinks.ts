@@ -47,7 +47,7 @@ export function commonOf(settings: Settings, channel: keyof typeof sinkNames, co
   };
 }
 
-/** The maximum number of messages about notices to a person in an hour. */
+/** The maximum number of messages about notices to an address or a person's webhook in an hour. */
 export function hourlyBoundOf({ CP_NOTIFICATIONS_HOURLY_MAX: messagesMax }: Settings): Bound {
   return { messagesMax, seconds: 3600, kind: null };
 }

@@ -229,3 +229,14 @@ test('the hourly maximum is exact with several workers, and what is beyond it wa
   await untilNotified(async () => (await listOf('pending')).length === 0);
   assert.deepEqual([smtp.to(one.address).length, await itemsOf(one)], [3, 21]);
 });
+
+test('people who share an address share its hourly maximum', async () => {
+  const [one, other] = [await person(), await person()];
+  await done(putPreferences(other, { email: one.address.toUpperCase() }));
+  const smtp = await server();
+  for (let n = 0; n < 4; n += 1) for (const each of [one, other]) await ask(each, `question ${n}`);
+  await sender(smtp, { CP_NOTIFICATIONS_HOURLY_MAX: '3' });
+  await untilNotified(async () => (await listOf('pending')).length === 0);
+  assert.equal(smtp.received.length, 3);
+  assert.equal((await itemsOf(one)) + (await itemsOf(other)), 5);
+});

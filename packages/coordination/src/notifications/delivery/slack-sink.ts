@@ -105,6 +105,7 @@ class Slack {
       recipientId,
       kind,
       target,
+      countedAs: recipientId,
       bound,
       prepare: () => this.#prepare(event, onlyId, findPlace),
       leaveOut: () => leaveOut(pool, event, { channel, kind, recipientId }),
