@@ -230,7 +230,7 @@ test('refusals of a change come in the documented order', async () => {
 });
 
 test('a caller that sees only its own workspaces adds no permission to a role, which others have in the whole tenant', async () => {
-  const permissions = ['principals.read', 'principals.write', 'tasks.read', 'tasks.write'];
+  const permissions = ['principals.read', 'principals.write', 'tasks.read', 'tasks.write'] as const;
   const { person: narrow } = await makeNarrowPerson(baton, permissions);
   const { key } = await makeRole(['tasks.read']);
   const more = { permissions: ['tasks.read', 'tasks.write'] };

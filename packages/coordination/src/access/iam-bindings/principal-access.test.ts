@@ -37,7 +37,7 @@ const bindAnother = (principalId: string, body: object) =>
   });
 
 test('a caller that sees only its own workspaces adds nothing to those who see the whole tenant', async () => {
-  const permissions = ['principals.read', 'principals.write', 'tasks.read', 'tasks.write'];
+  const permissions = ['principals.read', 'principals.write', 'tasks.read', 'tasks.write'] as const;
   const { person: narrow } = await makeNarrowPerson(baton, permissions);
   const { person: alsoNarrow } = await makeNarrowPerson(baton, ['tasks.read']);
   const more = { permissions: ['tasks.read', 'tasks.write'] };

@@ -38,7 +38,8 @@ export interface BegunRow {
 }
 
 /**
- * Records an attempt before it begins, unless the maximum has already been sent. Call `lockCounted` first, in another statement: this one must see what was recorded before the lock was acquired.
+ * Records an attempt before it begins, unless the maximum has already been sent, or may have been: each attempt with an
+ * unknown result counts, too. Call `lockCounted` first, in another statement: this one must see what was recorded before the lock was acquired.
  */
 export function beginDelivery(
   { tenantId, eventId, recipientId, channel }: DeliveryOf,
@@ -47,11 +48,10 @@ export function beginDelivery(
 ) {
   return sql<BegunRow>`
     with recent as materialized (
-      select count(*)::integer >= ${messagesMax}::integer as is_over from (
-        select from notification_deliveries
+      select coalesce(sum(greatest(unknown_attempts, 1)), 0) >= ${messagesMax}::integer as is_over from (
+        select unknown_attempts from notification_deliveries
         where counted_as = ${countedAs} and channel = ${channel} and tenant_id = ${tenantId}
           and counted_at > now() - make_interval(secs => ${seconds})
-          and (event_id, recipient_id) <> (${eventId}::uuid, ${recipientId}::uuid)
           and (${countedKind}::text is null or kind = ${countedKind}::text)
         limit ${messagesMax}) counted
     ), begun as (
@@ -69,7 +69,7 @@ export function beginDelivery(
 
 export function updateToSent({ tenantId, eventId, recipientId, channel }: DeliveryOf) {
   return sql`
-    update notification_deliveries set sent_at = now(), counted_at = now(), unknown_attempts = 0, refusal = null
+    update notification_deliveries set sent_at = now(), counted_at = now(), refusal = null
     where event_id = ${eventId} and recipient_id = ${recipientId} and channel = ${channel} and tenant_id = ${tenantId}`;
 }
 
@@ -77,7 +77,8 @@ export function updateToSent({ tenantId, eventId, recipientId, channel }: Delive
 export function updateToUnsent({ tenantId, eventId, recipientId, channel }: DeliveryOf, isAttempt: boolean) {
   return sql`
     update notification_deliveries
-    set unknown_attempts = greatest(unknown_attempts - 1, 0), counted_at = null,
+    set unknown_attempts = greatest(unknown_attempts - 1, 0),
+      counted_at = case when unknown_attempts > 1 then counted_at end,
       attempts = greatest(attempts - case when ${isAttempt}::boolean then 0 else 1 end, 0)
     where event_id = ${eventId} and recipient_id = ${recipientId} and channel = ${channel} and tenant_id = ${tenantId}`;
 }
