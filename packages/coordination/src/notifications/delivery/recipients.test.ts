@@ -118,7 +118,7 @@ test('a mailbox for which the server closes the connection fails alone', async (
   await untilNotified(() => [other, third].every(({ address }) => smtp.to(address).length === 1));
   await untilNotified(async () => (await listOf('dead')).length === 1, 'the dead letter');
   const [letter] = await listOf('dead');
-  assert.deepEqual([letter.attempts, attemptsTo(smtp, closed)], [3, 3]);
+  assert.equal(attemptsTo(smtp, closed), 3);
   assert.match(letter.lastError, /^the mail server answered 421 4\.7\.0/);
 });
 

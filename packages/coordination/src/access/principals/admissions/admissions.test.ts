@@ -232,7 +232,7 @@ describe('POST /admissions:self', () => {
 
   test('never gives `admin`, also if the role got it after the rule', async () => {
     const provider = providerOf();
-    const key = `own-${newId().slice(0, 8)}`;
+    const key = `own-${newId().slice(-8)}`;
     const own = { key, name: 'Own', permissions: ['tasks.read'] };
     const { body: role } = await admin.post('/access-roles', own);
     assert.equal((await rule(provider, key)).status, 201);
@@ -245,7 +245,7 @@ describe('POST /admissions:self', () => {
 
   test('keeps its role from being deleted, because another role could get the same key', async () => {
     const provider = providerOf();
-    const key = `own-${newId().slice(0, 8)}`;
+    const key = `own-${newId().slice(-8)}`;
     const { body: role } = await admin.post('/access-roles', {
       key,
       name: 'Own',
@@ -260,7 +260,7 @@ describe('POST /admissions:self', () => {
 
   test('gives nothing once its role has been deleted in the database of an older release', async () => {
     const provider = providerOf();
-    const key = `own-${newId().slice(0, 8)}`;
+    const key = `own-${newId().slice(-8)}`;
     await admin.post('/access-roles', { key, name: 'Own', permissions: ['tasks.read'] });
     assert.equal((await rule(provider, key)).status, 201);
     await baton.pool.run(sql`delete from access_roles where key = ${key} and tenant_id = ${baton.tenantId}`);
