@@ -1046,9 +1046,17 @@ create table notification_deliveries (
   unknown_attempts smallint not null,
   sent_at timestamp(3) with time zone,
   created_at timestamp(3) with time zone default now() not null,
+  attempts integer default 0 not null,
+  refusal text,
+  left_out boolean default false not null,
+  counted_at timestamp(3) with time zone,
+  counted_as text,
   constraint notification_deliveries_pkey PRIMARY KEY (event_id, recipient_id, channel),
+  constraint notification_deliveries_counted_as_check CHECK ((length(counted_as) <= 100)),
+  constraint notification_deliveries_refusal_check CHECK ((length(refusal) <= 200)),
   constraint notification_deliveries_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
 );
+CREATE INDEX notification_deliveries_counted ON public.notification_deliveries USING btree (counted_as, channel, counted_at) WHERE (counted_at IS NOT NULL);
 CREATE INDEX notification_deliveries_oldest ON public.notification_deliveries USING btree (created_at);
 CREATE INDEX notification_deliveries_sent ON public.notification_deliveries USING btree (recipient_id, channel, sent_at) WHERE (sent_at IS NOT NULL);
 
@@ -1077,6 +1085,21 @@ create table notification_digests (
 );
 CREATE INDEX notification_digests_due ON public.notification_digests USING btree (due_at, principal_id) WHERE (due_at IS NOT NULL);
 
+create table notification_pauses (
+  recipient_id uuid not null,
+  channel text not null,
+  tenant_id uuid not null,
+  target text not null,
+  failures integer not null,
+  is_refused boolean not null,
+  paused_until timestamp(3) with time zone not null,
+  constraint notification_pauses_pkey PRIMARY KEY (recipient_id, channel),
+  constraint notification_pauses_failures_check CHECK (((failures >= 1) AND (failures <= 1000))),
+  constraint notification_pauses_target_check CHECK ((length(target) <= 100)),
+  constraint notification_pauses_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+CREATE INDEX notification_pauses_until ON public.notification_pauses USING btree (paused_until);
+
 create table notification_preferences (
   tenant_id uuid not null,
   principal_id uuid not null,
@@ -1086,6 +1109,8 @@ create table notification_preferences (
   version integer default 1 not null,
   created_at timestamp(3) with time zone default now() not null,
   updated_at timestamp(3) with time zone default now() not null,
+  address_changes integer default 0 not null,
+  address_changes_since timestamp(3) with time zone default now() not null,
   constraint notification_preferences_pkey PRIMARY KEY (tenant_id, principal_id),
   constraint notification_preferences_digest_interval_seconds_check CHECK (((digest_interval_seconds >= 900) AND (digest_interval_seconds <= 604800))),
   constraint notification_preferences_email_check CHECK ((length(email) <= 254)),

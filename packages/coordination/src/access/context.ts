@@ -4,6 +4,7 @@ import type { Auth } from '../service/auth.ts';
 import type { Permission } from '../service/permissions.ts';
 import type { AdmissionClaims } from './access-tokens/tokens.ts';
 import type { ErrorCode } from './errors.ts';
+import type { IdentityAdministration } from './identity-administration-tokens/identity-client.ts';
 import type { Authorities } from './policy/authorities.ts';
 import type { Differences } from './policy/differences.ts';
 import type { SecretStore } from './secret-store/secret-store.ts';
@@ -21,6 +22,8 @@ export interface Context extends LowerContext {
    * work, which presents no statements.
    */
   verifyAdmission?(statement: string): Promise<AdmissionClaims>;
+  /** Undefined without CP_IDENTITY_ADMIN_CREDENTIAL_FILE. */
+  readonly identityAdministration: IdentityAdministration | undefined;
   /** The store for the secrets of agents and connections. */
   readonly secrets: SecretStore;
   /**

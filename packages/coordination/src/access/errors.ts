@@ -40,8 +40,8 @@ export const errors = {
     'Grant less, or have a principal with `details.missing` do it.',
   ),
   visibility_escalation: forbidden(
-    'A caller that sees only its own workspaces cannot grant visibility of the whole tenant.',
-    'Send `visibility` as `members`, or have a caller that sees the whole tenant bind the identity.',
+    'A caller that sees only its own workspaces cannot grant visibility of the whole tenant, nor add permissions that apply in the whole tenant.',
+    'Send `visibility` as `members`, or have a caller that sees the whole tenant make the change.',
     {
       refused:
         'POST /principals/{id}/iam-bindings {"issuer":"https://iam.example.com","iamTenantId":"<iamTenantId>","iamPrincipalId":"<iamPrincipalId>","permissions":["tasks.read"],"visibility":"tenant"}',
@@ -81,8 +81,8 @@ export const errors = {
     'Create a role of your own with the permissions that you want, and grant that one.',
   ),
   access_role_in_use: conflict(
-    'Bindings still name the access role.',
-    'Give another role to the `details.bindings` bindings first; `GET /people?accessRole=KEY` lists who has it.',
+    'Bindings or admission rules still name the access role.',
+    'Give another role to the `details.bindings` bindings and `details.admissionRules` rules first; `GET /people?accessRole=KEY` lists who has it, and `GET /admission-rules` the rules.',
   ),
   last_administrator: conflict(
     'Nobody else could administer the tenant after this change.',
@@ -174,6 +174,42 @@ export const errors = {
   entitlement_unavailable: unavailable(
     'The license service does not respond.',
     'Retry later with the same Idempotency-Key.',
+  ),
+  fresh_sign_in_required: forbidden(
+    'The caller did not sign in with a passkey or through a provider within the last 300 seconds, or that session has ended.',
+    'Sign in again, and repeat the call with the new access token. A personal access token or an API key does not count as a sign-in, and a provider must state the time of the sign-in (`auth_time`).',
+  ),
+  identity_administration_not_configured: conflict(
+    "No service credential for identity's administration is configured.",
+    'Use the admin secret, or have the operator set `CP_IDENTITY_ADMIN_CREDENTIAL_FILE` and `IAM_DELEGATION_CREDENTIAL_FILE`.',
+  ),
+  identity_administration_unavailable: unavailable(
+    'Identity did not issue the token: it does not respond, or rejects the service credential of coordination.',
+    'Retry after `Retry-After`. If the problem persists, compare `CP_IDENTITY_ADMIN_CREDENTIAL_FILE` with `IAM_DELEGATION_CREDENTIAL_FILE`; the log of the service contains the reason.',
+  ),
+  already_admitted: conflict(
+    'The identity is or was bound to a principal, with another access role or with a binding or principal that is no longer active.',
+    'Change the access of `details.principalId` with `PUT /principals/{id}/access`, or bind the identity again with `POST /principals/{id}/iam-bindings`.',
+  ),
+  self_admission_refused: forbidden(
+    'No rule of the tenant admits this person: none exists for the provider and role, or the person was admitted before and lost their access.',
+    'Contact an administrator, who can allow a provider to admit people with `PUT /admission-rules/{identityProvider}`.',
+  ),
+  identity_token_required: conflict(
+    'The rule applies to the tenant of the caller in identity, and the caller has none.',
+    'Use an access token of identity instead of an API key.',
+  ),
+  admission_role_not_allowed: invalid(
+    'People whom a provider admits automatically cannot get `admin`.',
+    'Choose an access role without `admin`, and give it to administrators by hand.',
+  ),
+  admission_rule_elsewhere: conflict(
+    'Another tenant already has a rule for this provider of the same tenant in identity.',
+    'Remove the rule there first: the people of a provider are admitted to one tenant.',
+  ),
+  admission_rule_limit: conflict(
+    'The tenant has the maximum number of admission rules.',
+    'Delete a rule that is no longer needed; `details.max` is the maximum.',
   ),
   ...lowerErrors,
 } as const satisfies ErrorTable;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { humanOnlyPermissions, isCovered, type Permission, permissionNames } from '../service/permissions.ts';
+import { type ViewerContext, viewerOf } from '../service/sight/sight.ts';
 import { fail } from './errors.ts';
 
 const known: ReadonlySet<string> = new Set(permissionNames);
@@ -25,6 +26,19 @@ export function parsePermissions(names: readonly string[]): Permission[] {
 export function refuseEscalation(held: ReadonlySet<string>, granted: readonly string[]): void {
   const missing = granted.filter((name) => !isCovered(held, name as Permission));
   if (missing.length > 0) fail('permission_escalation', { missing });
+}
+
+/**
+ * Refuses to add permissions that apply in the whole tenant, if the caller has them only in what the caller sees.
+ * @throws Refusal `visibility_escalation`
+ */
+export async function refuseWiderSight(
+  context: ViewerContext,
+  before: readonly string[],
+  after: readonly string[],
+): Promise<void> {
+  const isAdded = after.some((name) => !before.includes(name));
+  if (isAdded && (await viewerOf(context)) !== null) fail('visibility_escalation');
 }
 
 /**

@@ -248,6 +248,13 @@ export const settings = {
     unit: 'requests',
     doc: 'The burst size per tenant; 0 uses the rate.',
   }),
+  CP_IDENTITY_ADMIN_CREDENTIAL_FILE: text({
+    default: '',
+    doc:
+      'A file with the credential with which coordination gets administration tokens from identity (CP_IAM_BASE_URL) for ' +
+      'people who are administrators: 32 to 512 characters, also in IAM_DELEGATION_CREDENTIAL_FILE. It is read for each ' +
+      "request. Without it, identity's administration requires the admin secret. The default run creates one in BATON_HOME.",
+  }),
   ...lowerSettings,
 };
 

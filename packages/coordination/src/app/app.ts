@@ -11,10 +11,10 @@ import { type Authenticator, createAuthenticator } from '../access/authn/authent
 import { createEntitlement } from '../access/entitlement/entitlement.ts';
 import { openLicenceService } from '../access/entitlement/licence-service.ts';
 import { withLicence } from '../access/entitlement/licensed.ts';
+import { openIdentityAdministration } from '../access/identity-administration-tokens/identity-client.ts';
 import { openSecretStore } from '../access/secret-store/open-secret-store.ts';
 import { createRevokedSessions } from '../execution/sessions/revoked/revoked-sessions.ts';
 import { openGateway } from '../memory/gateway/gateway.ts';
-import { openIdentityAdministration } from '../registry/identity-administration-tokens/identity-client.ts';
 import { openContentStore } from '../results/contents/open-store.ts';
 import { openAuthorization } from './authz/authorization.ts';
 import { workerTools } from './background.ts';

@@ -7,10 +7,10 @@ import { endpointName } from '@baton/kernel/http/service';
 import { collectFixtures, makeFixtureRequest } from '@baton/kernel/testing/matrix/matrix-fixtures';
 import type { SampleRequest } from '@baton/kernel/testing/matrix/matrix-service';
 import { isLongProof } from '@baton/testing/depth';
+import { type IdentityService, startIdentityService } from '../testing/access/identity-service.ts';
 import type { FixtureTenant } from '../testing/app/fixtures.ts';
 import type { Actor, Answer, TestCoordination } from '../testing/coordination.ts';
 import { startWithMemory, type WithMemory } from '../testing/memory/contexts.ts';
-import { type IdentityService, startIdentityService } from '../testing/registry/identity-service.ts';
 import { untilBlockedBy } from '../testing/wait-until.ts';
 import { endpoints } from './endpoints.ts';
 

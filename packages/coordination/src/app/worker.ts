@@ -1,6 +1,7 @@
 import { isUnreachable } from '@baton/kernel/database/db';
 import { createLog, type Logger } from '@baton/kernel/process/log';
 import { followPresets } from '../access/access-roles/follow-presets.ts';
+import { revokeLostAdministrations } from '../access/identity-administration-tokens/revoke-lost.ts';
 import { deleteSecretLeftovers } from '../access/secret-store/leftovers.ts';
 import { continueCascades } from '../execution/control-messages/cascades.ts';
 import { blockExhaustedTasks } from '../execution/retries/exhausted-tasks.ts';
@@ -31,7 +32,6 @@ import {
 } from '../processes/instances/process-jobs.ts';
 import { deleteOldInstances } from '../processes/instances/retention/old-instances.ts';
 import { expireDueConnections } from '../registry/connections/expire-connections.ts';
-import { revokeLostAdministrations } from '../registry/identity-administration-tokens/revoke-lost.ts';
 import { deleteUnreferencedContents } from '../results/contents/sweep.ts';
 import { requeueExpiredCalls } from '../results/invocations/expired-leases.ts';
 import { deleteOldInvocations } from '../results/invocations/retention/old-invocations.ts';

@@ -24,6 +24,10 @@ export const errors = {
         'PUT /notifications/preferences {"email":"maria@example.com"}\nIf-Match: "notification_preferences-2"',
     },
   ),
+  too_many_address_changes: conflict(
+    'The caller entered another address for notifications `details.max` times within a day.',
+    'Keep the stored address, or `null` for that of your profile, and change it a day later.',
+  ),
   mail_not_enabled: conflict(
     'This installation sends no e-mail.',
     'Send the link of the invitation yourself, or have the operator set CP_SMTP_HOST.',

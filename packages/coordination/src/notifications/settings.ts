@@ -65,7 +65,7 @@ export const settings = {
     min: 1,
     max: 10_000,
     unit: 'messages',
-    doc: 'The maximum number of immediate messages per person and channel in an hour. Any further e-mails wait for the digest; any further Slack messages are left out.',
+    doc: 'The maximum number of messages of a tenant to an e-mail address, or to the webhook of a person, in any hour. Any further e-mails wait for the digest; any further Slack messages are left out.',
   }),
   CP_NOTIFICATIONS_RECORD_SECONDS: integer({
     default: 2_592_000,
@@ -77,6 +77,13 @@ export const settings = {
   CP_SLACK_ENABLED: flag({
     default: false,
     doc: "Whether notifications are also sent to Slack's incoming webhooks, which people and administrators enter. It requires CP_PUBLIC_URL, CP_OUTBOX_ENABLED and a secret store.",
+  }),
+  CP_SLACK_CHANNEL_HOURLY_MAX: integer({
+    default: 300,
+    min: 1,
+    max: 3600,
+    unit: 'messages',
+    doc: 'The maximum number of messages to the Slack channel of a tenant in any hour; any further ones are left out. Slack accepts about one per second.',
   }),
   CP_SLACK_WEBHOOK_HOSTS: list({
     default: ['hooks.slack.com', 'hooks.slack-gov.com'],

@@ -1,4 +1,4 @@
-import { conflict, forbidden, invalid } from '@baton/kernel/http/error-rows';
+import { conflict, invalid } from '@baton/kernel/http/error-rows';
 import { type ErrorTable, type Fail, refuse } from '@baton/kernel/http/refusal';
 import { errors as lowerErrors } from '../access/errors.ts';
 
@@ -11,30 +11,6 @@ export const errors = {
       refused: 'POST /tasks {"title":"Crash","typeKey":"bug","customFields":{"severity":"high"}}',
       right: 'POST /tasks {"title":"Crash","typeKey":"bug","customFields":{"severity":2}}',
     },
-  ),
-  already_admitted: conflict(
-    'The identity is or was bound to a principal, with another access role or with a binding or principal that is no longer active.',
-    'Change the access of `details.principalId` with `PUT /principals/{id}/access`, or bind the identity again with `POST /principals/{id}/iam-bindings`.',
-  ),
-  self_admission_refused: forbidden(
-    'No rule of the tenant admits this person: none exists for the provider and role, or the person was admitted before and lost their access.',
-    'Contact an administrator, who can allow a provider to admit people with `PUT /admission-rules/{identityProvider}`.',
-  ),
-  identity_token_required: conflict(
-    'The rule applies to the tenant of the caller in identity, and the caller has none.',
-    'Use an access token of identity instead of an API key.',
-  ),
-  admission_role_not_allowed: invalid(
-    'People whom a provider admits automatically cannot get `admin`.',
-    'Choose an access role without `admin`, and give it to administrators by hand.',
-  ),
-  admission_rule_elsewhere: conflict(
-    'Another tenant already has a rule for this provider of the same tenant in identity.',
-    'Remove the rule there first: the people of a provider are admitted to one tenant.',
-  ),
-  admission_rule_limit: conflict(
-    'The tenant has the maximum number of admission rules.',
-    'Delete a rule that is no longer needed; `details.max` is the maximum.',
   ),
   invalid_workspace_type: invalid(
     'The workspace type is specified twice, or an allowed child type is malformed.',

@@ -3,14 +3,11 @@ import type { Context as LowerContext } from '../memory/context.ts';
 import type { Auth } from '../service/auth.ts';
 import type { Permission } from '../service/permissions.ts';
 import type { ErrorCode } from './errors.ts';
-import type { IdentityAdministration } from './identity-administration-tokens/identity-client.ts';
 import type { Settings } from './settings.ts';
 
 /** The context of this layer's handlers. */
 export interface Context extends LowerContext {
   readonly settings: Settings;
-  /** Undefined without CP_IDENTITY_ADMIN_CREDENTIAL_FILE. */
-  readonly identityAdministration: IdentityAdministration | undefined;
 }
 
 /** Declares an operation of this layer; see `EndpointSpec` for its fields. */

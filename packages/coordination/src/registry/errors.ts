@@ -1,21 +1,9 @@
-import { conflict, forbidden, invalid, notFound, unavailable } from '@baton/kernel/http/error-rows';
+import { conflict, forbidden, invalid, notFound } from '@baton/kernel/http/error-rows';
 import { type ErrorTable, type Fail, refuse } from '@baton/kernel/http/refusal';
 import { errors as lowerErrors } from '../memory/errors.ts';
 
 /** The codes of this layer and of those below it. */
 export const errors = {
-  fresh_sign_in_required: forbidden(
-    'The caller did not sign in with a passkey or through a provider within the last 300 seconds, or that session has ended.',
-    'Sign in again, and repeat the call with the new access token. A personal access token or an API key does not count as a sign-in, and a provider must state the time of the sign-in (`auth_time`).',
-  ),
-  identity_administration_not_configured: conflict(
-    "No service credential for identity's administration is configured.",
-    'Use the admin secret, or have the operator set `CP_IDENTITY_ADMIN_CREDENTIAL_FILE` and `IAM_DELEGATION_CREDENTIAL_FILE`.',
-  ),
-  identity_administration_unavailable: unavailable(
-    'Identity did not issue the token: it does not respond, or rejects the service credential of coordination.',
-    'Retry after `Retry-After`. If the problem persists, compare `CP_IDENTITY_ADMIN_CREDENTIAL_FILE` with `IAM_DELEGATION_CREDENTIAL_FILE`; the log of the service contains the reason.',
-  ),
   invalid_tool_query: invalid(
     'The tool query has more than 200 characters or 8 words.',
     'Search for fewer words.',

@@ -9,13 +9,6 @@ export const settings = {
       'Hosts (`host` or `host:port`) of connection types that may be private and reached over http. All others ' +
       'must be public and are reached over https. The default run allows only its own port.',
   }),
-  CP_IDENTITY_ADMIN_CREDENTIAL_FILE: text({
-    default: '',
-    doc:
-      'A file with the credential with which coordination gets administration tokens from identity (CP_IAM_BASE_URL) for ' +
-      'people who are administrators: 32 to 512 characters, also in IAM_DELEGATION_CREDENTIAL_FILE. It is read for each ' +
-      "request. Without it, identity's administration requires the admin secret. The default run creates one in BATON_HOME.",
-  }),
   CP_OAUTH_REDIRECT_URI: text({
     default: '',
     doc:

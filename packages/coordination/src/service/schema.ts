@@ -54,6 +54,7 @@ export interface Tables {
   notification_deliveries: NotificationDeliveriesTable;
   notification_digest_items: NotificationDigestItemsTable;
   notification_digests: NotificationDigestsTable;
+  notification_pauses: NotificationPausesTable;
   notification_preferences: NotificationPreferencesTable;
   notification_webhooks: NotificationWebhooksTable;
   observations: ObservationsTable;
@@ -810,6 +811,11 @@ interface NotificationDeliveriesTable {
   unknown_attempts: number;
   sent_at: string | null;
   created_at: Generated<string>;
+  attempts: Generated<number>;
+  refusal: string | null;
+  left_out: Generated<boolean>;
+  counted_at: string | null;
+  counted_as: string | null;
 }
 
 interface NotificationDigestItemsTable {
@@ -829,6 +835,16 @@ interface NotificationDigestsTable {
   left_out: Generated<number>;
 }
 
+interface NotificationPausesTable {
+  recipient_id: string;
+  channel: string;
+  tenant_id: string;
+  target: string;
+  failures: number;
+  is_refused: boolean;
+  paused_until: string;
+}
+
 interface NotificationPreferencesTable {
   tenant_id: string;
   principal_id: string;
@@ -838,6 +854,8 @@ interface NotificationPreferencesTable {
   version: Generated<number>;
   created_at: Generated<string>;
   updated_at: Generated<string>;
+  address_changes: Generated<number>;
+  address_changes_since: Generated<string>;
 }
 
 interface NotificationWebhooksTable {

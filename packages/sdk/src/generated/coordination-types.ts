@@ -2933,9 +2933,9 @@ agent: string | null;
 accessRole: string | null;
 /** The effective permissions of its identities. */
 permissions: string[];
-/** The bound identities that are not revoked, newest first, at most 20. */
+/** The bound identities that are not revoked, newest first: at most 20, and before them those in `iamPrincipalIds`. */
 identities: BoundIdentity[];
-/** The ids at identity of revoked bindings, newest first, at most 20. */
+/** The ids at identity of revoked bindings, newest first: at most 20, and before them those in `iamPrincipalIds`. */
 formerIamPrincipalIds: Uuid[];
 liveApiKeys: number;
 /** When an identity or an API key was last used. */

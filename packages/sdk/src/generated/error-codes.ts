@@ -408,6 +408,7 @@ export type ErrorCode =
   | 'tenant_slug_exists'
   | 'token_expired'
   | 'token_limit_reached'
+  | 'too_many_address_changes'
   | 'too_many_connectors'
   | 'too_many_device_codes'
   | 'too_many_identity_providers'

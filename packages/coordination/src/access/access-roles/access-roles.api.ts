@@ -88,6 +88,7 @@ export const accessRolesApi = [
       'empty_update',
       'invalid_permissions',
       'permission_escalation',
+      'visibility_escalation',
       'permissions_not_allowed_for_kind',
       'last_administrator',
     ],

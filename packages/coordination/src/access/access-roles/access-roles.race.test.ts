@@ -82,6 +82,20 @@ test('a role that is deleted while it is granted: either it stays, or nobody has
   }
 });
 
+test('a role that is deleted while an admission rule names it: either it stays, or there is no rule', async () => {
+  for (let round = 0; round < raceRounds; round += 1) {
+    const key = await makeRole();
+    const provider = newId();
+    const [deleted, set] = await Promise.all([
+      baton.admin.delete(`/access-roles/${key}`),
+      baton.admin.put(`/admission-rules/${provider}`, { accessRole: key }),
+    ]);
+    assert.deepEqual([deleted.status, set.status], deleted.status === 204 ? [204, 404] : [409, 201]);
+    await baton.admin.delete(`/admission-rules/${provider}`);
+    await baton.admin.delete(`/access-roles/${key}`);
+  }
+});
+
 test('of two last administrators who give up their rights at once one stays', async () => {
   const first = baton.otherAdmin;
   for (let round = 0; round < raceRounds; round += 1) {

@@ -10,6 +10,7 @@ import {
   startCoordination,
   type TestCoordination,
 } from '../../testing/coordination.ts';
+import { makeNarrowPerson } from '../../testing/organisation/workspaces.ts';
 import { openStream } from '../../testing/stream/stream-client.ts';
 import { newRoleKey } from './access-roles.fixtures.ts';
 
@@ -228,6 +229,16 @@ test('refusals of a change come in the documented order', async () => {
   refused(await change(key, { permissions: ['approvals.decide'] }), 422, 'permissions_not_allowed_for_kind');
 });
 
+test('a caller that sees only its own workspaces adds no permission to a role, which others have in the whole tenant', async () => {
+  const permissions = ['principals.read', 'principals.write', 'tasks.read', 'tasks.write'] as const;
+  const { person: narrow } = await makeNarrowPerson(baton, permissions);
+  const { key } = await makeRole(['tasks.read']);
+  const more = { permissions: ['tasks.read', 'tasks.write'] };
+  refused(await change(key, more, 1, narrow), 403, 'visibility_escalation');
+  assert.equal((await change(key, more)).status, 200);
+  assert.equal((await change(key, { permissions: ['tasks.read'] }, 2, narrow)).status, 200);
+});
+
 test('a role that somebody has is not deleted; an unused one is, and its key is free', async () => {
   const { key, id } = await makeRole();
   const person = await holder(key);
@@ -235,7 +246,11 @@ test('a role that somebody has is not deleted; an unused one is, and its key is 
   refused(await remove('viewer'), 409, 'access_role_built_in', { accessRole: 'viewer' });
   refused(await remove(newId()), 404, 'not_found');
   refused(await remove(id, baton.otherAdmin), 404, 'not_found');
-  refused(await remove(id), 409, 'access_role_in_use', { accessRole: key, bindings: 1 });
+  refused(await remove(id), 409, 'access_role_in_use', {
+    accessRole: key,
+    bindings: 1,
+    admissionRules: 0,
+  });
   await admin.post(`/iam-bindings/${(await bindingOf(person)).id}:revoke`);
   assert.equal((await remove(key)).status, 204);
   refused(await admin.get(`/access-roles/${id}`), 404, 'not_found');

@@ -20,7 +20,8 @@ import {
   forgetRole,
   listUsesOfRole,
 } from '../iam-bindings/role-bindings.ts';
-import { parsePermissions, refuseEscalation, refuseForKind } from '../permission-list.ts';
+import { parsePermissions, refuseEscalation, refuseForKind, refuseWiderSight } from '../permission-list.ts';
+import { countAdmissionRulesOfRole } from '../principals/admissions/admission-rules.ts';
 import {
   type AccessRole,
   type AccessRoleChange,
@@ -95,7 +96,7 @@ export async function createAccessRole(context: Context, request: AccessRoleRequ
  * Changes one of the tenant's own roles, and the permissions of all bindings that name it. The caller needs its current
  * and its new permissions. Values equal to the stored ones change nothing.
  * @throws Refusal `not_found`, `access_role_built_in`, `version_conflict`, `empty_update`, `invalid_permissions`,
- * `permission_escalation`, `permissions_not_allowed_for_kind`, `last_administrator`
+ * `permission_escalation`, `visibility_escalation`, `permissions_not_allowed_for_kind`, `last_administrator`
  */
 export async function updateAccessRole(
   context: Context,
@@ -109,6 +110,7 @@ export async function updateAccessRole(
   if (Object.keys(change).length === 0) fail('empty_update');
   const permissions = parsePermissions(change.permissions ?? before.permissions);
   refuseEscalation(caller.permissions, [...new Set([...before.permissions, ...permissions])].sort());
+  await refuseWiderSight(context, before.permissions, permissions);
   const after: AccessRoleValues = {
     name: change.name ?? before.name,
     description: change.description ?? before.description,
@@ -145,7 +147,8 @@ async function updateBindings(
 }
 
 /**
- * Deletes one of the tenant's own roles that no live binding names.
+ * Deletes one of the tenant's own roles that neither a live binding nor an admission rule names: a later role with the
+ * same key would take the rule over, and strangers would get its permissions.
  * @throws Refusal `not_found`, `access_role_built_in`, `access_role_in_use`
  */
 export async function deleteAccessRole(context: Context, ref: string): Promise<undefined> {
@@ -153,7 +156,9 @@ export async function deleteAccessRole(context: Context, ref: string): Promise<u
   const { id, key } = await lockOwnRole(context, ref);
   const used = await listUsesOfRole(context, key);
   const bindings = used.reduce((sum, { bindings: count }) => sum + count, 0);
-  if (bindings > 0) fail('access_role_in_use', { accessRole: key, bindings });
+  const admissionRules = await countAdmissionRulesOfRole(context, key);
+  if (bindings + admissionRules > 0)
+    fail('access_role_in_use', { accessRole: key, bindings, admissionRules });
   await forgetRole(context, key);
   await db.run(deleteRole(tenantId, id));
   emit(context, accessRoleDeleted, { entityId: id }, { key });

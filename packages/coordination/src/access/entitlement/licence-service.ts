@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { type JsonAnswer, RequestFailed, requestJson } from '@baton/kernel/outbound/json-request';
-import { requireAddress, requireOwnAccount } from '../service-tokens/own-account.ts';
-import { createServiceTokens } from '../service-tokens/service-tokens.ts';
+import { requireAddress, requireOwnAccount } from '../access-tokens/service-tokens/own-account.ts';
+import { createServiceTokens } from '../access-tokens/service-tokens/service-tokens.ts';
 import type { Settings } from '../settings.ts';
 
 /** A query: a subject, and the part of this service that it uses. */

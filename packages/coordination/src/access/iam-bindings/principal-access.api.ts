@@ -44,6 +44,7 @@ export const principalAccessApi = [
       'permissions_not_allowed_for_kind',
       'principal_not_bound',
       'version_conflict',
+      'visibility_escalation',
       'last_administrator',
     ],
     emits: [iamBindingUpdated],

@@ -9,6 +9,7 @@ import {
   startCoordination,
   type TestCoordination,
 } from '../../testing/coordination.ts';
+import { makeNarrowPerson } from '../../testing/organisation/workspaces.ts';
 import { linkAgent, publishAgent } from '../../testing/registry/agents.ts';
 import { openStream } from '../../testing/stream/stream-client.ts';
 import { until } from '../../testing/wait-until.ts';
@@ -34,6 +35,20 @@ const bindAnother = (principalId: string, body: object) =>
     ...{ issuer: baton.issuer.issuer, iamTenantId: newId(), iamPrincipalId: newId() },
     ...body,
   });
+
+test('a caller that sees only its own workspaces adds nothing to those who see the whole tenant', async () => {
+  const permissions = ['principals.read', 'principals.write', 'tasks.read', 'tasks.write'] as const;
+  const { person: narrow } = await makeNarrowPerson(baton, permissions);
+  const { person: alsoNarrow } = await makeNarrowPerson(baton, ['tasks.read']);
+  const more = { permissions: ['tasks.read', 'tasks.write'] };
+  for (const kind of ['human', 'agent'] as const) {
+    const wide = await baton.actor({ kind, permissions: ['tasks.read'] });
+    refused(await setAccess(wide.principalId, more, narrow), 403, 'visibility_escalation');
+    await setAccess(wide.principalId, more);
+    assert.equal((await setAccess(wide.principalId, { permissions: ['tasks.read'] }, narrow)).status, 200);
+  }
+  assert.equal((await setAccess(alsoNarrow.principalId, more, narrow)).status, 200);
+});
 
 test('all live bindings get the role in one transaction, revoked ones keep theirs', async () => {
   const person = await baton.actor({ kind: 'human', permissions: ['tasks.read'] });

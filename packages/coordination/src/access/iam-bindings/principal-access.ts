@@ -13,7 +13,7 @@ import {
   oneAccess,
   resolveAccess,
 } from '../grants/granted-access.ts';
-import { refuseEscalation, refuseForKind } from '../permission-list.ts';
+import { refuseEscalation, refuseForKind, refuseWiderSight } from '../permission-list.ts';
 import { requireAdministrator, takesAdmin } from './administrators.ts';
 import { IamBinding, iamBindingOf } from './iam-binding.ts';
 import { lockLiveBindings, updateAccessOfBindings } from './iam-bindings.sql.ts';
@@ -67,7 +67,7 @@ function versionOf(bindings: readonly Pick<IamBinding, 'id' | 'status' | 'access
 }
 
 /** The role that all bindings of a principal name, and the permissions that they have together. */
-export function accessOf(bindings: readonly Pick<IamBinding, 'accessRole' | 'permissions'>[]): {
+function accessOf(bindings: readonly Pick<IamBinding, 'accessRole' | 'permissions'>[]): {
   accessRole: string | null;
   permissions: string[];
 } {
@@ -80,7 +80,8 @@ export function accessOf(bindings: readonly Pick<IamBinding, 'accessRole' | 'per
  * the principal has, so that nobody restricts somebody who has more rights. See
  * docs/reference/access.md#change-somebodys-access.
  * @throws Refusal `not_found`, `principal_managed_by_registry`, `invalid_permissions`, `permission_escalation`,
- * `permissions_not_allowed_for_kind`, `principal_not_bound`, `version_conflict`, `last_administrator`
+ * `permissions_not_allowed_for_kind`, `principal_not_bound`, `version_conflict`, `visibility_escalation`,
+ * `last_administrator`
  */
 export async function setPrincipalAccess(
   context: Context,
@@ -100,6 +101,8 @@ export async function setPrincipalAccess(
   requireVersionOf('principal_access', { id: principalId, version }, ifMatch);
   const held = permissionsIn(before);
   refuseEscalation(caller.permissions, held);
+  const isNarrow = before.some(({ status, visibility }) => status === 'active' && visibility === 'members');
+  if (!isNarrow) await refuseWiderSight(context, held, access.permissions);
   const ids = before.map(({ id }) => id);
   for (const row of await db.rows(updateAccessOfBindings(tenantId, ids, access)))
     noteBindingUpdated(context, row);

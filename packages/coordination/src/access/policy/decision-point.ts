@@ -9,7 +9,7 @@ import {
   requestText,
 } from '@baton/kernel/outbound/json-request';
 import { BoundedCache } from '@baton/values/bounded-cache';
-import { createServiceTokens } from '../service-tokens/service-tokens.ts';
+import { createServiceTokens } from '../access-tokens/service-tokens/service-tokens.ts';
 import type { Settings } from '../settings.ts';
 import { authzenWire } from './authzen-wire.ts';
 import { batonWire } from './baton-wire.ts';

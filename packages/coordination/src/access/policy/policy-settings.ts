@@ -1,4 +1,4 @@
-import { requireAddress, requireOwnAccount } from '../service-tokens/own-account.ts';
+import { requireAddress, requireOwnAccount } from '../access-tokens/service-tokens/own-account.ts';
 import type { Settings } from '../settings.ts';
 
 /** @throws Error with one sentence for decision point settings that would otherwise fail only later */

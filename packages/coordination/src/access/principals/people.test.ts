@@ -91,22 +91,30 @@ test('somebody without an identity is listed without access, and API keys are co
   assert.notEqual(listed.lastUsedAt, null);
 });
 
-test('at most 20 identities are listed, newest first, without revoked ones', async () => {
+test('at most 20 identities are listed, newest first; access counts all, and any is found by its id', async () => {
   const { body } = await admin.post('/principals', { kind: 'agent', displayName: 'Many' });
   const bound: string[] = [];
+  const identities: string[] = [];
   for (let n = 0; n < 22; n += 1) {
     const identity = { issuer: baton.issuer.issuer, iamTenantId: newId(), iamPrincipalId: newId() };
-    const made = await admin.post(`/principals/${body.id}/iam-bindings`, {
-      ...identity,
-      accessRole: 'viewer',
-    });
+    const access = n === 0 ? { permissions: ['events.read', 'tasks.claim'] } : { accessRole: 'viewer' };
+    const made = await admin.post(`/principals/${body.id}/iam-bindings`, { ...identity, ...access });
     bound.unshift(made.body.id);
+    identities.unshift(identity.iamPrincipalId);
   }
   await admin.post(`/iam-bindings/${bound[0]}:revoke`);
   const listed = await person(body.id);
   assert.deepEqual(
     listed.identities.map((one: { bindingId: string }) => one.bindingId),
     bound.slice(1, 21),
+  );
+  assert.deepEqual([listed.accessRole, listed.permissions.includes('tasks.claim')], [null, true]);
+  const wanted = [identities[0], identities[21]];
+  const { body: found } = await admin.get(`/people?iamPrincipalIds=${wanted.join(',')}`);
+  const [one] = found.items;
+  assert.deepEqual(
+    [one.identities[0].iamPrincipalId, one.formerIamPrincipalIds],
+    [identities[21], [identities[0]]],
   );
 });
 

@@ -1,13 +1,14 @@
 import { type ItemPage, listPage } from '@baton/kernel/database/list';
 import type { Page } from '@baton/kernel/http/paging';
 import type { Context } from '../context.ts';
-import { accessOf } from '../iam-bindings/principal-access.ts';
 import { findAgentsOfPrincipals } from './managed-principals.ts';
 import {
   type AccessRow,
   findAccessOf,
   findFormerIdentities,
+  findIdentitiesOf,
   findKeyUseOf,
+  type IdentityRow,
   type KeyUseRow,
 } from './people.sql.ts';
 import type { Person } from './person.ts';
@@ -42,7 +43,7 @@ export async function listPeople(
     iamPrincipalIds,
   };
   const { items, nextCursor } = await listPage(db, findPrincipals(tenantId, filter, page), principalOf);
-  return { items: await withAccess(context, items), nextCursor };
+  return { items: await withAccess(context, items, iamPrincipalIds), nextCursor };
 }
 
 /** @throws Refusal `not_found` */
@@ -51,25 +52,27 @@ export async function getPerson(context: Context, id: string): Promise<Person> {
   return person as Person;
 }
 
-async function withAccess(context: Context, principals: readonly Principal[]): Promise<Person[]> {
+/** @param iamPrincipalIds identities that are never cut off, because a client joins the records of identity by them */
+async function withAccess(
+  context: Context,
+  principals: readonly Principal[],
+  iamPrincipalIds: readonly string[] = [],
+): Promise<Person[]> {
   const { db, tenantId } = context;
   const ids = principals.map(({ id }) => id);
   if (ids.length === 0) return [];
-  const bindings = Map.groupBy(
-    await db.rows(findAccessOf(tenantId, ids, bindingsMax)),
-    ({ principal_id: id }) => id,
-  );
+  const of = { tenantId, principalIds: ids, bindingsMax, iamPrincipalIds };
+  const bindings = Map.groupBy(await db.rows(findIdentitiesOf(of)), ({ principal_id: id }) => id);
+  const access = new Map((await db.rows(findAccessOf(tenantId, ids))).map((row) => [row.principal_id, row]));
   const keys = new Map((await db.rows(findKeyUseOf(tenantId, ids))).map((row) => [row.principal_id, row]));
   const former = new Map(
-    (await db.rows(findFormerIdentities(tenantId, ids, bindingsMax))).map((row) => [
-      row.principal_id,
-      row.iam_principal_ids,
-    ]),
+    (await db.rows(findFormerIdentities(of))).map((row) => [row.principal_id, row.iam_principal_ids]),
   );
   const agents = await findAgentsOfPrincipals(context, ids);
   return principals.map((principal) =>
     personOf(principal, {
       bindings: bindings.get(principal.id) ?? [],
+      access: access.get(principal.id),
       former: former.get(principal.id) ?? [],
       keys: keys.get(principal.id),
       agent: agents.get(principal.id) ?? null,
@@ -80,14 +83,15 @@ async function withAccess(context: Context, principals: readonly Principal[]): P
 function personOf(
   { id, kind, displayName, status, profile, createdAt }: Principal,
   found: {
-    bindings: readonly AccessRow[];
+    bindings: readonly IdentityRow[];
+    access: AccessRow | undefined;
     former: readonly string[];
     keys: KeyUseRow | undefined;
     agent: string | null;
   },
 ): Person {
-  const { bindings, keys, agent } = found;
-  const uses = [keys?.last_used_at ?? null, ...bindings.map((row) => row.last_used_at)];
+  const { bindings, access, keys, agent } = found;
+  const uses = [keys?.last_used_at ?? null, access?.last_used_at ?? null];
   return {
     id,
     kind,
@@ -95,7 +99,8 @@ function personOf(
     status,
     email: profile.email,
     agent,
-    ...accessOf(bindings.map((row) => ({ accessRole: row.access_role, permissions: row.permissions }))),
+    accessRole: access?.access_role ?? null,
+    permissions: access?.permissions ?? [],
     identities: bindings.map((row) => ({
       bindingId: row.id,
       issuer: row.issuer,

@@ -27,11 +27,13 @@ export const Person = z
       description: 'The access role of all its identities; `null` if they have none or not the same one.',
     }),
     permissions: z.array(z.string()).meta({ description: 'The effective permissions of its identities.' }),
-    identities: z
-      .array(BoundIdentity)
-      .meta({ description: 'The bound identities that are not revoked, newest first, at most 20.' }),
+    identities: z.array(BoundIdentity).meta({
+      description:
+        'The bound identities that are not revoked, newest first: at most 20, and before them those in `iamPrincipalIds`.',
+    }),
     formerIamPrincipalIds: z.array(Uuid).meta({
-      description: 'The ids at identity of revoked bindings, newest first, at most 20.',
+      description:
+        'The ids at identity of revoked bindings, newest first: at most 20, and before them those in `iamPrincipalIds`.',
     }),
     liveApiKeys: z.int().min(0),
     lastUsedAt: Timestamp.nullable().meta({ description: 'When an identity or an API key was last used.' }),

@@ -1,5 +1,5 @@
+import { requireAddress } from '../access-tokens/service-tokens/own-account.ts';
 import { fail } from '../errors.ts';
-import { requireAddress } from '../service-tokens/own-account.ts';
 import type { Settings } from '../settings.ts';
 import { createOutsideStore } from './outside-store.ts';
 import { createSealedStore } from './sealed-store.ts';

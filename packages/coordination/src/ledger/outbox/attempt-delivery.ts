@@ -2,7 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { withoutAddresses } from '@baton/kernel/outbound/without-addresses';
 import { eventOf } from '../journal/event.ts';
 import type { Places } from '../sinks/places.ts';
-import { type Sink, SinkAway, SinkRefused, SinkUnfinished } from '../sinks/sink.ts';
+import { type Sink, SinkAway, SinkPostponed, SinkRefused, SinkUnfinished } from '../sinks/sink.ts';
 import type { Delivery } from './claim-deliveries.ts';
 import type { DueEventRow } from './deliveries.sql.ts';
 import type { SinkRest } from './sink-rest.ts';
@@ -62,8 +62,10 @@ async function attemptEvent(
  */
 function assignBlame(rest: SinkRest, outcome: Outcome, row: DueEventRow, beganAtMs: number): Outcome {
   if (outcome.kind === 'returned' || (outcome.kind === 'failed' && outcome.isFinal)) return outcome;
-  if (outcome.kind === 'delivered') {
-    rest.delivered(beganAtMs);
+  if (outcome.kind === 'delivered' || outcome.kind === 'postponed') {
+    const shows = outcome.kind === 'delivered' ? 'up' : outcome.shows;
+    if (shows === 'up') rest.delivered(beganAtMs);
+    else if (shows === 'unclear') rest.failed(row);
     return outcome;
   }
   const isItsOwn = outcome.kind === 'failed' || (outcome.blame !== 'sink' && rest.deliveredAround(beganAtMs));
@@ -93,6 +95,14 @@ export type Outcome =
       readonly cause?: unknown;
       readonly pauseMs: number | undefined;
       readonly blame: SinkAway['blame'];
+    }
+  /** Part of it is delivered later. Counts as an attempt, but doesn't become a dead letter by it. */
+  | {
+      readonly kind: 'postponed';
+      readonly error: string;
+      readonly waitMs: number;
+      readonly isAttempt: boolean;
+      readonly shows: SinkPostponed['shows'];
     }
   /**
    * Not started, or aborted because the worker is closed; with `isAlone`, it is retried separately from the delivery's
@@ -134,6 +144,10 @@ function outcomeOf(error: unknown): Outcome {
   const message = error instanceof Error ? error.message : 'unknown';
   const text = storableText(withoutAddresses(message).slice(0, errorLengthMax));
   const { cause } = error instanceof Error ? error : {};
+  if (error instanceof SinkPostponed) {
+    const { waitMs, isAttempt, shows } = error;
+    return { kind: 'postponed', error: text, waitMs, isAttempt, shows };
+  }
   if (error instanceof SinkRefused) return { kind: 'failed', error: text, cause, isFinal: true };
   if (!(error instanceof SinkAway)) return { kind: 'failed', error: text, cause };
   return { kind: 'away', error: text, cause, pauseMs: error.pauseMs, blame: error.blame };

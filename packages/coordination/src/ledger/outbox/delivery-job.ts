@@ -95,11 +95,15 @@ class SinkDelivery {
     const toTry = this.#rest.tenantToTry();
     const tried = toTry === undefined ? [] : await this.#claims.firstOfTenant(toTry, this.#room());
     const { withUnsettled, ...more } = this.#room();
-    const others = await this.#claims.batch({
+    const room = {
       ...more,
       withUnsettled: withUnsettled && tried.length === 0,
-      exceptTenants: [...this.#rest.restingTenants(), ...this.#busyTenants()],
-    });
+      exceptTenants: this.#rest.restingTenants(),
+    };
+    const isShared = this.#sink.tenantConcurrency !== undefined;
+    const others = await (isShared
+      ? this.#claims.batchByTurns(room, this.#busyTenants())
+      : this.#claims.batch(room));
     return [...tried, ...others];
   }
 

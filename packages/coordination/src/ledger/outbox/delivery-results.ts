@@ -14,6 +14,8 @@ interface Sent {
 
 interface Finished {
   readonly settled: Settled;
+  /** The message of the first failure, unless nothing was attempted. */
+  readonly error: string | undefined;
   /** The network error of the first failure. */
   readonly cause: unknown;
   readonly remainders: readonly Remainder[];
@@ -39,6 +41,9 @@ export class DeliveryResults {
     const parts = Map.groupBy(left, (one) => this.#partOf(one));
     this.#finished.push({
       settled: { place, lead, locked_until },
+      error: left.flatMap(({ outcome }) =>
+        'error' in outcome && isAttempted(outcome) ? [outcome.error] : [],
+      )[0],
       cause: left.flatMap(({ outcome }) => ('cause' in outcome ? [outcome.cause] : []))[0],
       remainders: [...parts.values()].map((part) => this.#remainderOf(part)),
     });
@@ -53,7 +58,7 @@ export class DeliveryResults {
     const settled = stored.map((one) => one.settled);
     const dead = await pool.rows(settleDeliveries(settled, remainders));
     this.#finished = this.#finished.slice(stored.length);
-    const firstError = remainders.find(({ last_error }) => last_error !== null)?.last_error;
+    const firstError = stored.find(({ error }) => error !== undefined)?.error;
     if (firstError !== undefined)
       log.warn(
         { sink: this.#sink, deliveries: remainders.length, firstError, ...causeOf(stored) },
@@ -68,7 +73,10 @@ export class DeliveryResults {
    * so is each refused type, because it has its own pause.
    */
   #partOf({ row, outcome }: Sent): string {
-    const isAlone = outcome.kind === 'failed' || (outcome.kind === 'returned' && outcome.isAlone);
+    const isAlone =
+      outcome.kind === 'failed' ||
+      outcome.kind === 'postponed' ||
+      (outcome.kind === 'returned' && outcome.isAlone);
     if (isAlone) return `alone ${row.sequence}`;
     return this.#isOfRefusedType({ row, outcome }) ? `type ${row.type}` : '';
   }
@@ -92,6 +100,7 @@ export class DeliveryResults {
       last_error: errors[0] ?? null,
       ...(outcome.kind === 'failed' && this.#retryAfter(row.attempts - (outcome.isUnsent ? 1 : 0))),
       ...(outcome.kind === 'failed' && outcome.isFinal && { is_dead: true }),
+      ...(outcome.kind === 'postponed' && postponed(row, outcome)),
     };
   }
 
@@ -112,6 +121,24 @@ export class DeliveryResults {
       is_dead: attempts >= settings.CP_OUTBOX_MAX_ATTEMPTS,
     };
   }
+}
+
+function isAttempted(outcome: Outcome): boolean {
+  return outcome.kind !== 'postponed' || outcome.isAttempt;
+}
+
+/** The longest wait of a postponed event; an earlier attempt of the sink costs little. */
+const postponedSecondsMax = 3600;
+
+function postponed(
+  { attempts }: DueEventRow,
+  { waitMs, isAttempt }: Extract<Outcome, { kind: 'postponed' }>,
+): Partial<Remainder> {
+  return {
+    attempts: isAttempt ? attempts : attempts - 1,
+    unsettled: 0,
+    wait_seconds: Math.min(postponedSecondsMax, waitMs / 1000),
+  };
 }
 
 function causeOf(finished: readonly Finished[]): { err?: unknown } {

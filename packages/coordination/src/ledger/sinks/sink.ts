@@ -26,7 +26,8 @@ export interface Sink {
    * Delivers one event, at least once: repeats have the same id.
    * @param signal aborts when the delivery has ended, either with a result or by timeout, which counts as a failure
    * @throws SinkAway when the event isn't at fault, SinkRefused when a repetition is useless, SinkUnfinished when the
-   * rest of the event is to be delivered by another call; any other error when the delivery of this event has failed
+   * rest of the event is to be delivered by another call, SinkPostponed when it is to be delivered later; any other
+   * error when the delivery of this event has failed
    */
   deliver(event: JournalEvent, signal: AbortSignal): Promise<void>;
   /** Closes its connections. */
@@ -62,6 +63,29 @@ export class SinkRefused extends Error {
 /** Part of the event was delivered, and the rest must be delivered by another call; no attempt is counted. */
 export class SinkUnfinished extends Error {
   override readonly name = 'SinkUnfinished';
+}
+
+/**
+ * Part of the event can be delivered only later, for a reason that concerns one recipient: neither the sink nor the
+ * tenant is paused. The sink itself limits the attempts.
+ */
+export class SinkPostponed extends Error {
+  override readonly name = 'SinkPostponed';
+  readonly waitMs: number;
+  /** Whether anything was attempted. */
+  readonly isAttempt: boolean;
+  /** What the attempts show about the sink itself: that it responds, that it may be at fault, or nothing. */
+  readonly shows: 'up' | 'unclear' | 'nothing';
+
+  constructor(
+    message: string,
+    { waitMs, isAttempt, shows }: Pick<SinkPostponed, 'waitMs' | 'isAttempt' | 'shows'>,
+  ) {
+    super(message);
+    this.waitMs = waitMs;
+    this.isAttempt = isAttempt;
+    this.shows = shows;
+  }
 }
 
 /** The code of a network failure, without the address that its message may contain, because tenants can read it. */

@@ -1,4 +1,4 @@
-import { requireAddress, requireOwnAccount } from '../../access/service-tokens/own-account.ts';
+import { requireAddress, requireOwnAccount } from '../../access/access-tokens/service-tokens/own-account.ts';
 import type { Settings } from '../settings.ts';
 
 /** `auto` selects the key if set, otherwise a token if a client is configured, otherwise none. */

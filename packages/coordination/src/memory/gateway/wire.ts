@@ -4,7 +4,7 @@ import {
   RequestFailed,
   requestJson,
 } from '@baton/kernel/outbound/json-request';
-import { createServiceTokens } from '../../access/service-tokens/service-tokens.ts';
+import { createServiceTokens } from '../../access/access-tokens/service-tokens/service-tokens.ts';
 import type { Settings } from '../settings.ts';
 import { authKindOf } from './memory-settings.ts';
 

@@ -1,92 +1,74 @@
-import type { Db, Pool } from '@baton/kernel/database/db';
 import { isUnreachable } from '@baton/kernel/database/db';
-import type { Logger } from '@baton/kernel/process/log';
 import type { JournalEvent } from '../../ledger/journal/event.ts';
-import { SinkAway, SinkRefused, SinkUnfinished } from '../../ledger/sinks/sink.ts';
+import { SinkAway, SinkPostponed, SinkRefused, SinkUnfinished } from '../../ledger/sinks/sink.ts';
 import {
-  allowOneMore,
-  beginDelivery,
-  type DeliveryOf,
-  updateToSent,
-  updateToUnsent,
-} from './deliveries.sql.ts';
-import type { Send, SendOutcome } from './send-outcome.ts';
+  attemptTarget,
+  type Target,
+  type TargetResult,
+  type TargetTools,
+  unknownMax,
+} from './attempt-target.ts';
+import { allowOneMore, findProgress, type ProgressRow } from './deliveries.sql.ts';
 
-/** One message of an event to one recipient. */
-export interface Target {
-  readonly recipientId: string;
-  readonly kind: string;
-  readonly send: Send;
-  /** Runs in the transaction that records that the message was sent. */
-  readonly sent?: (db: Db) => Promise<unknown>;
-}
-
-export interface TargetTools {
-  readonly pool: Pool;
-  readonly log: Logger;
-  readonly channel: string;
-  /** After this time, the delivery of an event doesn't begin to send further messages. */
-  readonly beginMsMax: number;
-  readonly sendMsMax: number;
-}
-
-/** If it isn't known whether a message was sent, it is sent again at most once. */
-const unknownMax = 2;
-const mayHaveIt = 'the results of two attempts are unknown: the message may have been sent';
+type Waits = Extract<TargetResult, { kind: 'waits' }>;
 
 /**
- * Sends the messages of an event one after another, so that an event with many recipients uses one connection. What was
- * sent is recorded per recipient, and isn't sent again.
- * @throws SinkAway, SinkRefused, SinkUnfinished, Error: see `Sink`
+ * Sends the messages of an event one after another, so that an event with many recipients uses one connection. Each
+ * recipient has their own attempts and pauses; those who were tried least come first, so that none waits behind others
+ * who can't be reached. What was sent is recorded per recipient, and isn't sent again.
+ * @throws SinkAway, SinkRefused, SinkUnfinished, SinkPostponed: see `Sink`
  */
 export async function deliverTargets(
   tools: TargetTools,
-  event: JournalEvent,
+  { id: eventId, tenantId }: JournalEvent,
   targets: readonly Target[],
   signal: AbortSignal,
 ): Promise<void> {
+  if (targets.length === 0) return;
+  const { pool, channel, beginMsMax } = tools;
   const beganAt = performance.now();
-  const outcomes: SendOutcome[] = [];
-  for (const target of targets) {
-    if (outcomes.length > 0 && performance.now() - beganAt > tools.beginMsMax)
+  const rows = await pool.rows(findProgress({ tenantId, eventId, channel }, targets));
+  const results: TargetResult[] = [];
+  for (const { target, progress } of unsettled(targets, rows)) {
+    if (results.length > 0 && performance.now() - beganAt > beginMsMax)
       throw new SinkUnfinished('the other recipients follow');
-    const outcome = await attemptTarget(tools, event, target, signal);
-    if (outcome.kind === 'away') throw new SinkAway(outcome.reason, { blame: outcome.blame });
-    outcomes.push(outcome);
+    const result = await attemptTarget(tools, { tenantId, eventId }, target, progress, signal);
+    if (result.kind === 'away') throw new SinkAway(result.reason, { blame: result.blame });
+    results.push(result);
   }
-  const failed = outcomes.find(({ kind }) => kind === 'failed');
-  if (failed?.kind === 'failed') throw new Error(failed.reason);
-  const refused = outcomes.find(({ kind }) => kind === 'refused');
-  if (refused?.kind !== 'refused') return;
-  await tools.pool.run(allowOneMore(event.tenantId, event.id, tools.channel, unknownMax));
+  const waiting = results.filter((result) => result.kind === 'waits');
+  if (waiting.length > 0) throw postponedUntilFirst(waiting, results);
+  const refused = results.find((result) => result.kind === 'refused');
+  if (refused === undefined) return;
+  await pool.run(allowOneMore(tenantId, eventId, channel, unknownMax));
   throw new SinkRefused(refused.reason);
 }
 
-async function attemptTarget(
-  { pool, log, channel, sendMsMax }: TargetTools,
-  { id: eventId, tenantId }: JournalEvent,
-  { recipientId, kind, send, sent }: Target,
-  signal: AbortSignal,
-): Promise<SendOutcome> {
-  const delivery: DeliveryOf = { tenantId, eventId, recipientId, channel };
-  const begun = await pool.row(beginDelivery(delivery, kind));
-  if (begun === undefined) return { kind: 'sent' };
-  if (begun.unknown_attempts > unknownMax) return { kind: 'refused', reason: mayHaveIt };
-  const outcome = await send(AbortSignal.any([signal, AbortSignal.timeout(sendMsMax)]));
-  if (outcome.kind === 'failed' && outcome.isUnknown)
-    log.warn({ eventId, channel, reason: outcome.reason }, 'it is unknown whether a notification was sent');
-  else if (outcome.kind === 'sent') await recordSent(pool, delivery, sent);
-  else await pool.run(updateToUnsent(delivery));
-  return outcome;
+/** Those to whom something is still to be sent, the least tried first. */
+function unsettled(
+  targets: readonly Target[],
+  rows: readonly ProgressRow[],
+): { target: Target; progress: ProgressRow }[] {
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return targets
+    .flatMap((target) => {
+      const progress = byId.get(target.recipientId);
+      return progress === undefined || progress.is_settled ? [] : [{ target, progress }];
+    })
+    .toSorted((one, other) => one.progress.attempts - other.progress.attempts);
 }
 
-async function recordSent(pool: Pool, delivery: DeliveryOf, sent: Target['sent']): Promise<void> {
-  if (sent === undefined) await pool.run(updateToSent(delivery));
-  else
-    await pool.transaction(async (tx) => {
-      await tx.run(updateToSent(delivery));
-      await sent(tx);
-    });
+function postponedUntilFirst(waiting: readonly Waits[], results: readonly TargetResult[]): SinkPostponed {
+  const attempted = waiting.filter(({ isAttempt }) => isAttempt);
+  const isUp =
+    results.some((result) => result.kind === 'done' && result.isSent) ||
+    attempted.some(({ shows }) => shows === 'up');
+  const isUnclear = attempted.some(({ shows }) => shows === 'unclear');
+  return new SinkPostponed((attempted[0] ?? (waiting[0] as Waits)).reason, {
+    waitMs: Math.min(...waiting.map(({ waitMs }) => waitMs)),
+    isAttempt: attempted.length > 0,
+    shows: isUp ? 'up' : isUnclear ? 'unclear' : 'nothing',
+  });
 }
 
 /** While the database is unavailable, no event is at fault. */

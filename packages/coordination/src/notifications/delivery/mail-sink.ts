@@ -1,11 +1,12 @@
+import { createHash } from 'node:crypto';
 import type { JournalEvent } from '../../ledger/journal/event.ts';
 import type { Sink } from '../../ledger/sinks/sink.ts';
-import { addDigestItems } from '../digests/digest-items.ts';
 import { digestDue } from '../digests/digests.events.ts';
-import { openDigest } from '../digests/open-digest.ts';
+import { type CloseDigest, type OpenDigest, openDigest } from '../digests/open-digest.ts';
 import { addressOf } from '../email-address.ts';
 import { invitationMailRequested } from '../invitation-mails/invitation-mails.events.ts';
-import { openInvitationMail } from '../invitation-mails/send-invitation.ts';
+import { mailsPerPersonMax } from '../invitation-mails/invitation-mails.ts';
+import { dropInvitationMail, openInvitationMail } from '../invitation-mails/send-invitation.ts';
 import { modesOf, type NotificationKind, notificationKinds } from '../kinds.ts';
 import {
   digestMail,
@@ -14,18 +15,24 @@ import {
   type MailTo,
   noticeMail,
 } from '../messages/mail-message.ts';
-import { findRecipientsOf, findWaiting, noticeTypes } from '../notices/find-notice.ts';
+import { findPerson, findRecipientsOf, findWaiting, noticeTypes } from '../notices/find-notice.ts';
 import type { Notice, Recipient } from '../notices/notice.ts';
 import type { UnsubscribeLinks } from '../unsubscribe/unsubscribe-links.ts';
-import { deliverTargets, pausingWithoutDatabase, type Target } from './deliver-targets.ts';
-import { findProgress, type ProgressRow } from './deliveries.sql.ts';
-import { type ChannelTools, commonOf, publicUrlOf, warnOfMore } from './notification-sinks.ts';
+import type { Target } from './attempt-target.ts';
+import { deliverTargets, pausingWithoutDatabase } from './deliver-targets.ts';
+import type { Bound } from './deliveries.sql.ts';
+import { moveToDigests } from './leave-out.ts';
+import { type ChannelTools, commonOf, hourlyBoundOf, publicUrlOf, warnOfMore } from './notification-sinks.ts';
+import type { Send } from './send-outcome.ts';
 import { SmtpClient } from './smtp-client.ts';
 import type { SmtpSettings } from './smtp-settings.ts';
 
 const channel = 'mail';
 /** Patterns for `like`, in which an underscore matches any character. */
 const ownTypes = ['notification.digest\\_due', 'notification.invitation\\_mail\\_requested'];
+/** An interval of 15 minutes, the shortest one, makes four. */
+const digestBound: Bound = { messagesMax: 10, seconds: 3600, kind: 'digest' };
+const invitationBound: Bound = { messagesMax: mailsPerPersonMax, seconds: 86_400, kind: 'invitation' };
 
 /**
  * Sends e-mails: each event is expanded to its recipients here, in the worker. Those who chose a digest get an item of
@@ -35,20 +42,20 @@ export function openMailSink(tools: ChannelTools, smtp: SmtpSettings, links: Uns
   const client = new SmtpClient(smtp);
   const places: MailPlaces = { publicUrl: publicUrlOf(tools.settings), domain: smtp.from.domain };
   const mail = new Mail(tools, places, links, (message, signal) => client.send(message, signal));
-  const { sink, times } = commonOf(tools.settings, channel, smtp.connectionsMax);
+  const { sink, bounds } = commonOf(tools.settings, channel, smtp.connectionsMax);
   return {
     ...sink,
     filter: { tenants: null, typePatterns: [...noticeTypes, ...ownTypes] },
     deliver: (event, signal) =>
       pausingWithoutDatabase(async () => {
         const targets = await mail.targetsOf(event);
-        await deliverTargets({ ...tools, ...times, channel }, event, targets, signal);
+        await deliverTargets({ ...tools, ...bounds, isOneServer: true }, event, targets, signal);
       }),
     close: async () => client.close(),
   };
 }
 
-type SendMail = (message: MailMessage, signal: AbortSignal) => ReturnType<Target['send']>;
+type SendMail = (message: MailMessage, signal: AbortSignal) => ReturnType<Send>;
 
 class Mail {
   readonly #tools: ChannelTools;
@@ -72,88 +79,98 @@ class Mail {
     if (waiting === undefined) return [];
     const { recipients, hasMore } = await findRecipientsOf(pool, event.tenantId, waiting, settings);
     if (hasMore) warnOfMore(this.#tools, event);
-    const { kind } = waiting.notice;
-    const reachable = recipients.filter(
-      (one) => this.#addressOf(one) !== null && modesOf(one.modes, kind).mail !== 'off',
-    );
-    const progress = await this.#progressOf(event, reachable);
-    const unsent = reachable.filter(({ id }) => progress.get(id)?.is_sent !== true);
-    const isNow = (one: Recipient) =>
-      progress.get(one.id)?.is_begun === true ||
-      (modesOf(one.modes, kind).mail === 'immediate' && !this.#isBusy(progress.get(one.id)));
-    await addDigestItems(
-      pool,
-      event,
-      waiting.notice,
-      unsent.filter((one) => !isNow(one)),
-    );
-    return unsent.filter(isNow).map((one) => this.#targetOf(event, waiting.notice, one));
+    const { notice } = waiting;
+    const byMode = Map.groupBy(recipients, (one) => this.#modeOf(one, notice));
+    await moveToDigests(pool, event, notice, byMode.get('digest') ?? []);
+    return (byMode.get('immediate') ?? []).map((one) => this.#targetOf(event, notice, one));
   }
 
-  #isBusy(progress: ProgressRow | undefined): boolean {
-    return (progress?.sent_last_hour ?? 0) >= this.#tools.settings.CP_NOTIFICATIONS_HOURLY_MAX;
-  }
-
-  async #progressOf(
-    { id: eventId, tenantId }: JournalEvent,
-    recipients: readonly Recipient[],
-  ): Promise<ReadonlyMap<string, ProgressRow>> {
-    if (recipients.length === 0) return new Map();
-    const { pool, settings } = this.#tools;
-    const ids = recipients.map(({ id }) => id);
-    const of = { tenantId, eventId, channel };
-    const rows = await pool.rows(findProgress(of, ids, settings.CP_NOTIFICATIONS_HOURLY_MAX));
-    return new Map(rows.map((row) => [row.id, row]));
+  #modeOf(recipient: Recipient, { kind }: Notice) {
+    return this.#addressOf(recipient) === null ? 'off' : modesOf(recipient.modes, kind).mail;
   }
 
   #targetOf(event: JournalEvent, notice: Notice, recipient: Recipient): Target {
-    const url = this.#unsubscribeUrl(event.tenantId, recipient, notice.kind);
-    const message = noticeMail(notice, this.#mailTo(event, recipient), this.#places, url);
+    const { pool, settings } = this.#tools;
     return {
       recipientId: recipient.id,
       kind: notice.kind,
-      send: (signal) => this.#send(message, signal),
+      ...ofAddress(this.#addressOf(recipient) ?? ''),
+      bound: hourlyBoundOf(settings),
+      prepare: () => this.#prepare(event, recipient.id),
+      leaveOut: () => moveToDigests(pool, event, notice, [recipient]),
     };
+  }
+
+  /** Undefined if nothing waits for the person any more, or the person no longer wants the e-mail. */
+  async #prepare(event: JournalEvent, personId: string): Promise<Send | undefined> {
+    const { pool, settings } = this.#tools;
+    const waiting = await findWaiting(pool, event, personId);
+    if (waiting === undefined) return undefined;
+    const [recipient] = (await findRecipientsOf(pool, event.tenantId, waiting, settings)).recipients;
+    if (recipient === undefined || this.#modeOf(recipient, waiting.notice) === 'off') return undefined;
+    const url = this.#unsubscribeUrl(event.tenantId, recipient, waiting.notice.kind);
+    const message = noticeMail(waiting.notice, this.#mailTo(event, recipient), this.#places, url);
+    return (signal) => this.#send(message, signal);
   }
 
   async #invitationOf(event: JournalEvent): Promise<Target[]> {
     const { pool, settings } = this.#tools;
-    const mail = await openInvitationMail({ pool, settings, places: this.#places }, event);
+    const open = () => openInvitationMail({ pool, settings, places: this.#places }, event);
+    const mail = await open();
     if (mail === undefined) return [];
-    const { recipientId, message } = mail;
     return [
       {
-        recipientId,
+        recipientId: mail.recipientId,
         kind: 'invitation',
-        send: (signal) => this.#send(message, signal),
-        sent: (db) => mail.close(db),
+        ...ofAddress(mail.message.to.address),
+        bound: invitationBound,
+        // Somebody waits for it, and has just entered the address.
+        isUrgent: true,
+        prepare: async () => {
+          const message = (await open())?.message;
+          return message === undefined ? undefined : (signal) => this.#send(message, signal);
+        },
+        sent: (db) => dropInvitationMail(db, event),
       },
     ];
   }
 
   async #digestOf(event: JournalEvent): Promise<Target[]> {
     const { pool, settings } = this.#tools;
-    const digest = await openDigest(pool, settings, event);
-    if (digest === undefined) return [];
-    const { recipient } = digest;
-    if (digest.notices.length + digest.more === 0 || this.#addressOf(recipient) === null) {
-      await digest.close(pool);
+    const recipient = await findPerson(pool, event.tenantId, event.entityId);
+    const address = recipient === undefined ? null : this.#addressOf(recipient);
+    if (recipient === undefined || address === null) {
+      const { close } = await openDigest(pool, settings, event);
+      await pool.transaction(close);
       return [];
     }
-    const kinds = digest.notices.length === 0 ? digest.kinds : digest.notices.map(({ kind }) => kind);
-    const unsubscribings = [...new Set(kinds)].map((kind) => ({
-      url: this.#unsubscribeUrl(event.tenantId, recipient, kind),
-      about: notificationKinds[kind].about,
-    }));
-    const message = digestMail(digest, this.#mailTo(event, recipient), this.#places, unsubscribings);
+    let close: CloseDigest | undefined;
     return [
       {
         recipientId: recipient.id,
         kind: 'digest',
-        send: (signal) => this.#send(message, signal),
-        sent: (db) => digest.close(db),
+        ...ofAddress(address),
+        bound: digestBound,
+        prepare: async () => {
+          const opened = await openDigest(pool, settings, event);
+          close = opened.close;
+          if (opened.digest !== undefined) return this.#sendDigest(event, opened.digest);
+          await pool.transaction(opened.close);
+          return undefined;
+        },
+        sent: async (db) => close?.(db),
       },
     ];
+  }
+
+  #sendDigest(event: JournalEvent, digest: OpenDigest): Send {
+    const { recipient, kinds } = digest;
+    const unsubscribings = kinds.map((kind) => ({
+      url: this.#unsubscribeUrl(event.tenantId, recipient, kind),
+      about: notificationKinds[kind].about,
+    }));
+    const message = digestMail(digest, this.#mailTo(event, recipient), this.#places, unsubscribings);
+    return (signal) => this.#send(message, signal);
   }
 
   #addressOf(recipient: Recipient): string | null {
@@ -169,4 +186,13 @@ class Mail {
     const token = this.#links.sign({ tenantId, principalId, kind });
     return `${this.#places.publicUrl}/api/v1/notifications/unsubscribe?token=${token}`;
   }
+}
+
+/**
+ * Identifies an address in the records of failures and of what was sent, which don't contain it. The maximum is that of
+ * the address, because nobody verifies whose it is.
+ */
+function ofAddress(address: string): Pick<Target, 'target' | 'countedAs'> {
+  const digest = createHash('sha256').update(address.toLowerCase()).digest('hex');
+  return { target: digest, countedAs: digest };
 }

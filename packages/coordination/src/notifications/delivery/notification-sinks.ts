@@ -4,6 +4,8 @@ import type { SecretStore } from '../../access/secret-store/secret-store.ts';
 import type { JournalEvent } from '../../ledger/journal/event.ts';
 import type { Sink } from '../../ledger/sinks/sink.ts';
 import type { Settings } from '../settings.ts';
+import type { TargetTools } from './attempt-target.ts';
+import type { Bound } from './deliveries.sql.ts';
 
 /** What the channels use. */
 export interface ChannelTools {
@@ -32,11 +34,22 @@ export function commonOf(settings: Settings, channel: keyof typeof sinkNames, co
       eventsMax: 1,
       timeoutMs,
     } satisfies Partial<Sink>,
-    times: {
+    bounds: {
+      channel,
       beginMsMax: timeoutMs * 0.4,
       sendMsMax: Math.min(settings.CP_SMTP_TIMEOUT_SECONDS * 1000, timeoutMs * 0.5),
-    },
+      attemptsMax: settings.CP_OUTBOX_MAX_ATTEMPTS,
+      pauses: {
+        baseSeconds: settings.CP_OUTBOX_BACKOFF_BASE_SECONDS,
+        maxSeconds: settings.CP_OUTBOX_BACKOFF_MAX_SECONDS,
+      },
+    } satisfies Partial<TargetTools>,
   };
+}
+
+/** The maximum number of messages about notices to an address or a person's webhook in an hour. */
+export function hourlyBoundOf({ CP_NOTIFICATIONS_HOURLY_MAX: messagesMax }: Settings): Bound {
+  return { messagesMax, seconds: 3600, kind: null };
 }
 
 export function publicUrlOf({ CP_PUBLIC_URL: url }: Settings): string {

@@ -2,11 +2,16 @@ import type { Job, JobTools } from '../../service/job.ts';
 import type { Context } from '../context.ts';
 import { deleteExpiredMails } from '../invitation-mails/send-invitation.ts';
 import { deleteOldDeliveries } from './deliveries.sql.ts';
+import { deleteOldPauses } from './pauses.sql.ts';
 
 const rowsMax = 1000;
 const pauseMs = 60_000;
+/** Longer than the longest pause, so that a pause that is still in use isn't forgotten. */
+const pauseAgeSeconds = 604_800;
 
-/** Deletes the record of what was sent long ago, and links of invitations that were not sent in time. */
+/**
+ * Deletes the record of what was sent long ago and of old failures, and links of invitations that were not sent in time.
+ */
 export function deleteOldNotifications({ pool, settings }: JobTools<Context>): Job {
   let nextAt = 0;
   return {
@@ -16,8 +21,10 @@ export function deleteOldNotifications({ pool, settings }: JobTools<Context>): J
       if (performance.now() < nextAt) return 0;
       const deleted = await pool.run(deleteOldDeliveries(settings.CP_NOTIFICATIONS_RECORD_SECONDS, rowsMax));
       const expired = await deleteExpiredMails(pool, rowsMax);
-      if (deleted < rowsMax && expired < rowsMax) nextAt = performance.now() + pauseMs;
-      return Math.max(deleted, expired);
+      const pauses = await pool.run(deleteOldPauses(pauseAgeSeconds, rowsMax));
+      const most = Math.max(deleted, expired, pauses);
+      if (most < rowsMax) nextAt = performance.now() + pauseMs;
+      return most;
     },
   };
 }

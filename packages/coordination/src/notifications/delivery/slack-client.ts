@@ -14,6 +14,8 @@ export interface WebhookPlace {
   readonly secretName: string;
 }
 
+/** Statuses that concern the message: it is malformed, or too long. */
+const messageFaults = [400, 413];
 const unsentCodes = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH'];
 
 /** Posts messages to incoming webhooks, under the rules for addresses that came through the API. */
@@ -32,7 +34,7 @@ export class SlackClient {
     try {
       const address = await this.#addressOf(place);
       if (address === undefined)
-        return { kind: 'refused', reason: 'the address of the webhook is not stored' };
+        return { kind: 'refused', reason: 'the address of the webhook is not stored', isOfRecipient: true };
       const { status } = await this.#outbound.send(
         address,
         {
@@ -47,7 +49,7 @@ export class SlackClient {
     } catch (error) {
       if (error instanceof OutboundError) return outcomeOfFailure(error);
       if (error instanceof Refusal && error.code === 'secret_store_unavailable')
-        return { kind: 'failed', reason: 'the secret store is unavailable', isUnknown: false };
+        return { kind: 'away', reason: 'the secret store is unavailable', blame: 'sink' };
       throw error;
     }
   }
@@ -62,18 +64,18 @@ export class SlackClient {
   }
 }
 
-/** 429 and 5xx are temporary; any other status means that the webhook was removed, or its channel archived. */
+/** 429 and 5xx are temporary; other statuses mostly mean that the webhook was removed, or its channel archived. */
 function outcomeOfStatus(status: number): SendOutcome {
   if (status >= 200 && status < 300) return { kind: 'sent' };
   const reason = `the webhook answered ${status}`;
   if (status === 429 || status >= 500) return { kind: 'failed', reason, isUnknown: false };
-  return { kind: 'refused', reason };
+  return { kind: 'refused', reason, isOfRecipient: !messageFaults.includes(status) };
 }
 
 function outcomeOfFailure({ failure, cause }: OutboundError): SendOutcome {
   const reason = `the webhook could not be reached: ${failure}`;
   if (failure === 'not_public' || failure === 'not_https' || failure === 'bad_address')
-    return { kind: 'refused', reason };
+    return { kind: 'refused', reason, isOfRecipient: true };
   const code = cause instanceof Error ? (cause as NodeJS.ErrnoException).code : undefined;
   const isUnsent = failure === 'name_not_found' || (code !== undefined && unsentCodes.includes(code));
   return { kind: 'failed', reason, isUnknown: !isUnsent };

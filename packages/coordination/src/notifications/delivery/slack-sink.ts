@@ -3,11 +3,14 @@ import type { Sink } from '../../ledger/sinks/sink.ts';
 import { modesOf } from '../kinds.ts';
 import { slackMessage } from '../messages/slack-message.ts';
 import { findRecipientsOf, findWaiting, noticeTypes } from '../notices/find-notice.ts';
-import type { Notice, Recipient, Waiting } from '../notices/notice.ts';
+import type { Waiting } from '../notices/notice.ts';
 import { findChannelWebhook } from '../slack-webhooks/slack-webhooks.ts';
-import { deliverTargets, pausingWithoutDatabase, type Target } from './deliver-targets.ts';
-import { findProgress } from './deliveries.sql.ts';
-import { type ChannelTools, commonOf, publicUrlOf, warnOfMore } from './notification-sinks.ts';
+import type { Target } from './attempt-target.ts';
+import { deliverTargets, pausingWithoutDatabase } from './deliver-targets.ts';
+import type { Bound } from './deliveries.sql.ts';
+import { leaveOut } from './leave-out.ts';
+import { type ChannelTools, commonOf, hourlyBoundOf, publicUrlOf, warnOfMore } from './notification-sinks.ts';
+import type { Send } from './send-outcome.ts';
 import { SlackClient, type WebhookPlace } from './slack-client.ts';
 
 const channel = 'slack';
@@ -15,74 +18,111 @@ const concurrency = 8;
 
 /** Posts to the webhooks of people, and to that of the tenant's channel. */
 export function openSlackSink(tools: ChannelTools): Sink {
-  const client = new SlackClient(tools.settings, tools.secrets, tools.pool);
-  const { sink, times } = commonOf(tools.settings, channel, concurrency);
+  const slack = new Slack(tools, new SlackClient(tools.settings, tools.secrets, tools.pool));
+  const { sink, bounds } = commonOf(tools.settings, channel, concurrency);
   return {
     ...sink,
     filter: { tenants: null, typePatterns: noticeTypes },
     deliver: (event, signal) =>
       pausingWithoutDatabase(async () => {
-        const targets = await targetsOf(tools, client, event);
-        await deliverTargets({ ...tools, ...times, channel }, event, targets, signal);
+        const targets = await slack.targetsOf(event);
+        await deliverTargets({ ...tools, ...bounds, isOneServer: false }, event, targets, signal);
       }),
     close: () => Promise.resolve(),
   };
 }
 
-async function targetsOf(tools: ChannelTools, client: SlackClient, event: JournalEvent): Promise<Target[]> {
-  const { pool, settings } = tools;
-  const waiting = await findWaiting(pool, event);
-  if (waiting === undefined) return [];
-  const message = slackMessage(waiting.notice, publicUrlOf(settings));
-  const targetOf = (recipientId: string, place: WebhookPlace): Target => ({
-    recipientId,
-    kind: waiting.notice.kind,
-    send: (signal) => client.send(place, message, signal),
-  });
-  const people = await peopleOf(tools, event, waiting);
-  return [
-    ...(await channelTargets(tools, event.tenantId, waiting.notice, targetOf)),
-    ...people.map((one) => targetOf(one.id, placeOf(event.tenantId, one))),
-  ];
-}
+/** Where a message is posted, and whether it still may be. */
+type FindPlace = (waiting: Waiting) => Promise<WebhookPlace | undefined>;
 
-async function channelTargets(
-  { pool }: ChannelTools,
-  tenantId: string,
-  { kind }: Notice,
-  targetOf: (id: string, place: WebhookPlace) => Target,
-): Promise<Target[]> {
-  const webhook = await findChannelWebhook(pool, tenantId);
-  if (webhook === undefined || !webhook.kinds.includes(kind)) return [];
-  return [targetOf(webhook.id, { tenantId, host: webhook.host, secretName: webhook.secret_name })];
-}
+class Slack {
+  readonly #tools: ChannelTools;
+  readonly #client: SlackClient;
 
-/**
- * The recipients who have a webhook of their own, want this kind, and didn't get too many messages in the last hour.
- */
-async function peopleOf(
-  tools: ChannelTools,
-  event: JournalEvent,
-  waiting: Waiting,
-): Promise<readonly Recipient[]> {
-  const { pool, settings } = tools;
-  const { recipients, hasMore } = await findRecipientsOf(pool, event.tenantId, waiting, settings);
-  if (hasMore) warnOfMore(tools, event);
-  const reachable = recipients.filter(
-    ({ webhook_id, modes }) =>
-      webhook_id !== null && modesOf(modes, waiting.notice.kind).slack === 'immediate',
-  );
-  if (reachable.length === 0) return [];
-  const { CP_NOTIFICATIONS_HOURLY_MAX: hourlyMax } = settings;
-  const of = { tenantId: event.tenantId, eventId: event.id, channel };
-  const ids = reachable.map(({ id }) => id);
-  const rows = await pool.rows(findProgress(of, ids, hourlyMax));
-  const due = new Set(
-    rows.filter((row) => row.is_begun || row.sent_last_hour < hourlyMax).map(({ id }) => id),
-  );
-  return reachable.filter(({ id }) => due.has(id));
-}
+  constructor(tools: ChannelTools, client: SlackClient) {
+    this.#tools = tools;
+    this.#client = client;
+  }
 
-function placeOf(tenantId: string, { webhook_host, webhook_secret }: Recipient): WebhookPlace {
-  return { tenantId, host: webhook_host ?? '', secretName: webhook_secret ?? '' };
+  async targetsOf(event: JournalEvent): Promise<Target[]> {
+    const waiting = await findWaiting(this.#tools.pool, event);
+    if (waiting === undefined) return [];
+    return [...(await this.#ofChannel(event, waiting)), ...(await this.#ofPeople(event, waiting))];
+  }
+
+  async #ofChannel(event: JournalEvent, waiting: Waiting): Promise<Target[]> {
+    const { pool, settings } = this.#tools;
+    const { tenantId } = event;
+    const find = async ({ notice: { kind } }: Waiting) => {
+      const webhook = await findChannelWebhook(pool, tenantId);
+      return webhook?.kinds.includes(kind) === true ? webhook : undefined;
+    };
+    const webhook = await find(waiting);
+    if (webhook === undefined) return [];
+    const bound = { messagesMax: settings.CP_SLACK_CHANNEL_HOURLY_MAX, seconds: 3600, kind: null };
+    const findPlace: FindPlace = async (now) => {
+      const current = await find(now);
+      return current && { tenantId, host: current.host, secretName: current.secret_name };
+    };
+    const of = { recipientId: webhook.id, secretName: webhook.secret_name, bound, onlyId: null };
+    return [this.#targetOf(event, waiting, of, findPlace)];
+  }
+
+  /** The recipients who have a webhook of their own and want this kind. */
+  async #ofPeople(event: JournalEvent, waiting: Waiting): Promise<Target[]> {
+    const { pool, settings } = this.#tools;
+    const { tenantId } = event;
+    const find = async (now: Waiting) => {
+      const { recipients, hasMore } = await findRecipientsOf(pool, tenantId, now, settings);
+      const reached = recipients.flatMap(({ id, modes, webhook_host: host, webhook_secret: secretName }) =>
+        host === null || secretName === null || modesOf(modes, now.notice.kind).slack !== 'immediate'
+          ? []
+          : [{ id, host, secretName }],
+      );
+      return { reached, hasMore };
+    };
+    const { reached, hasMore } = await find(waiting);
+    if (hasMore) warnOfMore(this.#tools, event);
+    return reached.map(({ id, secretName }) => {
+      const findPlace: FindPlace = async (now) => {
+        const [place] = (await find(now)).reached;
+        return place === undefined ? undefined : { tenantId, host: place.host, secretName: place.secretName };
+      };
+      const of = { recipientId: id, secretName, bound: hourlyBoundOf(settings), onlyId: id };
+      return this.#targetOf(event, waiting, of, findPlace);
+    });
+  }
+
+  #targetOf(
+    event: JournalEvent,
+    { notice: { kind } }: Waiting,
+    of: { recipientId: string; secretName: string; bound: Bound; onlyId: string | null },
+    findPlace: FindPlace,
+  ): Target {
+    const { pool } = this.#tools;
+    const { recipientId, secretName: target, bound, onlyId } = of;
+    return {
+      recipientId,
+      kind,
+      target,
+      countedAs: recipientId,
+      bound,
+      prepare: () => this.#prepare(event, onlyId, findPlace),
+      leaveOut: () => leaveOut(pool, event, { channel, kind, recipientId }),
+    };
+  }
+
+  /** Undefined if nothing waits any more, or nobody wants to have it posted. */
+  async #prepare(
+    event: JournalEvent,
+    onlyId: string | null,
+    findPlace: FindPlace,
+  ): Promise<Send | undefined> {
+    const { pool, settings } = this.#tools;
+    const waiting = await findWaiting(pool, event, onlyId);
+    const place = waiting === undefined ? undefined : await findPlace(waiting);
+    if (waiting === undefined || place === undefined) return undefined;
+    const message = slackMessage(waiting.notice, publicUrlOf(settings));
+    return (signal) => this.#client.send(place, message, signal);
+  }
 }

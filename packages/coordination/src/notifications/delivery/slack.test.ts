@@ -203,6 +203,94 @@ test('a webhook that is silent gets a message twice at most', async () => {
   await untilNotified(async () => (await listOf('dead')).length === 1);
   assert.match((await listOf('dead'))[0].lastError, /may have been sent/);
   assert.equal(postsTo(one).length, 2);
+  await emptyOutbox(baton.pool);
+  await worker.close();
+  worker = await startSender(baton.env);
+});
+
+test("a dead webhook of the tenant's channel makes one dead letter, and people keep getting theirs", async () => {
+  const one = await person();
+  const channel = { url: webhookAddress(slack.url) };
+  respond = ({ path }) => ({ status: path === new URL(channel.url).pathname ? 404 : 200 });
+  await done(baton.admin.put('/notifications/slack-channel', { ...channel, kinds: ['decision.requested'] }));
+  for (let n = 1; n <= 4; n += 1) {
+    await ask(one, `question ${n}`);
+    await untilNotified(() => postsTo(one).length === n);
+  }
+  await isDelivered();
+  assert.deepEqual([(await listOf('dead')).length, postsTo(channel).length], [1, 1]);
+  const next = { url: webhookAddress(slack.url) };
+  await done(baton.admin.put('/notifications/slack-channel', { ...next, kinds: ['decision.requested'] }));
+  await ask(one, 'at the new webhook');
+  await untilNotified(() => postsTo(next).length === 1);
+  await isDelivered();
+  assert.equal((await baton.admin.delete('/notifications/slack-channel')).status, 204);
+  await emptyOutbox(baton.pool);
+  await worker.close();
+  worker = await startSender(baton.env);
+});
+
+test('a webhook that fails again and again is left out until it is tried again, and delays nobody', async () => {
+  const [failing, other] = [await person(), await person()];
+  respond = ({ path }) => ({ status: path === new URL(failing.url).pathname ? 503 : 200 });
+  await ask(failing, 'the first');
+  await untilNotified(async () => (await listOf('dead')).length === 1, 'the dead letter');
+  assert.equal(postsTo(failing).length, 3);
+  await baton.pool.run(sql`
+    update notification_pauses set paused_until = now() + interval '1 hour' where recipient_id = ${failing.principalId}`);
+  for (let n = 0; n < 5; n += 1) await ask(failing, `question ${n}`);
+  await ask(other);
+  await untilNotified(() => postsTo(other).length === 1);
+  await isDelivered();
+  assert.deepEqual([postsTo(failing).length, (await listOf('dead')).length], [3, 1]);
+  respond = () => ({ status: 200 });
+  await baton.pool.run(sql`
+    update notification_pauses set paused_until = now() - interval '1 ms' where recipient_id = ${failing.principalId}`);
+  await ask(failing, 'the next');
+  await untilNotified(() => postsTo(failing).length === 4);
+  await emptyOutbox(baton.pool);
+  await worker.close();
+  worker = await startSender(baton.env);
+});
+
+test("the hourly maxima of a person and of the tenant's channel are exact with several workers", async () => {
+  const people = [await person(), await person()];
+  const channel = { url: webhookAddress(slack.url) };
+  await done(baton.admin.put('/notifications/slack-channel', { ...channel, kinds: ['decision.requested'] }));
+  await worker.close();
+  for (let n = 0; n < 10; n += 1) for (const one of people) await ask(one, `question ${n}`);
+  const env = {
+    ...baton.env,
+    CP_NOTIFICATIONS_HOURLY_MAX: '2',
+    CP_SLACK_CHANNEL_HOURLY_MAX: '7',
+    // A message that is late may have been sent, and counts.
+    CP_OUTBOX_LOCK_TIMEOUT_SECONDS: '40',
+  };
+  const workers = await Promise.all([startSender(env), startSender(env), startSender(env)]);
+  await isDelivered();
+  for (const each of workers) await each.close();
+  assert.deepEqual(
+    [...people, channel].map((each) => postsTo(each).length),
+    [2, 2, 7],
+  );
+  assert.equal((await baton.admin.delete('/notifications/slack-channel')).status, 204);
+  worker = await startSender(baton.env);
+});
+
+test('while the secret store is unavailable no attempt is counted', async () => {
+  const one = await person();
+  await worker.close();
+  const away = { CP_SECRET_STORE_URL: 'http://127.0.0.1:9', CP_SECRET_STORE_TOKEN: 'of-no-store' };
+  const without = await startSender({ ...baton.env, ...away });
+  await ask(one);
+  await untilNotified(() => without.lines.some((line) => line.includes('the secret store is unavailable')));
+  await without.close();
+  assert.deepEqual(
+    (await listOf('pending')).map(({ attempts }) => attempts <= 1),
+    [true],
+  );
+  worker = await startSender(baton.env);
+  await untilNotified(() => postsTo(one).length === 1);
 });
 
 test('no line of the log has an address of a webhook', () => {

@@ -7,6 +7,11 @@ import type { SmtpSettings } from './smtp-settings.ts';
 /** An idle connection is closed after this time; servers close them later. */
 const idleMsMax = 5000;
 const messagesPerConnectionMax = 100;
+/**
+ * A server that closes the connection (421) for so many different recipients in succession is at fault itself; for
+ * fewer, their mailboxes are, and other e-mails don't wait for them.
+ */
+const closedForMax = 5;
 
 interface Connection {
   readonly smtp: SMTPConnection;
@@ -28,6 +33,8 @@ interface SmtpError extends Error {
 export class SmtpClient {
   readonly #settings: SmtpSettings;
   readonly #idle: { connection: Connection; timer: NodeJS.Timeout }[] = [];
+  /** The recipients for whom the server closed the connection since it last accepted a message. */
+  readonly #closedFor = new Set<string>();
   #isClosed = false;
 
   constructor(settings: SmtpSettings) {
@@ -49,14 +56,26 @@ export class SmtpClient {
     try {
       await step(connection, signal, (done) => connection.smtp.send(envelope, raw, done));
       connection.messages += 1;
+      this.#closedFor.clear();
       this.#release(connection);
       return { kind: 'sent' };
     } catch (error) {
       const { responseCode } = error as SmtpError;
       if (responseCode === undefined || responseCode === 421) connection.smtp.close();
       else this.#release(connection);
-      return outcomeOf(error as SmtpError);
+      return this.#outcomeOf(error as SmtpError, message.to.address);
     }
+  }
+
+  #outcomeOf(error: SmtpError, address: string): SendOutcome {
+    const { responseCode, command } = error;
+    if (responseCode !== 421) return outcomeOf(error);
+    const reason = reasonOf(error, 'closed the connection');
+    const away: SendOutcome = { kind: 'away', reason, blame: 'sink' };
+    // Before the recipient's address was sent, the recipient can't be at fault.
+    if (command === 'MAIL FROM') return away;
+    if (this.#closedFor.size < closedForMax) this.#closedFor.add(address);
+    return this.#closedFor.size < closedForMax ? { kind: 'failed', reason, isUnknown: false } : away;
   }
 
   close(): void {
@@ -183,9 +202,8 @@ function outcomeOf(error: SmtpError): SendOutcome {
   const { responseCode, command } = error;
   const reason = reasonOf(error, 'closed the connection');
   if (responseCode === undefined) return { kind: 'failed', reason, isUnknown: true };
-  if (responseCode === 421) return { kind: 'away', reason, blame: 'sink' };
   if (command === 'MAIL FROM') return { kind: 'away', reason, blame: 'unclear' };
-  if (responseCode >= 500) return { kind: 'refused', reason };
+  if (responseCode >= 500) return { kind: 'refused', reason, isOfRecipient: command === 'RCPT TO' };
   return { kind: 'failed', reason, isUnknown: false };
 }
 

@@ -6,35 +6,50 @@ export interface NewItem {
 }
 
 /**
- * Adds a notice to the digests of these people, and schedules digests that aren't scheduled. Items of one person beyond
- * `itemsMax` are only counted.
+ * Schedules the digests of these people, unless they are scheduled. Locks each, so that additions to one digest wait for
+ * each other.
  */
+export function scheduleDigests(tenantId: string, people: readonly NewItem[]) {
+  return sql`
+    insert into notification_digests as d (principal_id, tenant_id, due_at)
+    select p.principal_id, ${tenantId}, now() + make_interval(secs => p.digest_interval_seconds)
+    from jsonb_to_recordset(${JSON.stringify(people)}::jsonb) as p (principal_id uuid, digest_interval_seconds integer)
+    order by p.principal_id
+    on conflict (principal_id) do update set due_at = coalesce(d.due_at, excluded.due_at)`;
+}
+
 export function insertDigestItems(
   of: { tenantId: string; eventId: string; kind: string; entityId: string },
-  people: readonly NewItem[],
-  itemsMax: number,
+  principalIds: readonly string[],
 ) {
   return sql`
-    with person as materialized (
-      select p.principal_id, p.digest_interval_seconds,
-        (select count(*) from (
-          select from notification_digest_items i where i.principal_id = p.principal_id limit ${itemsMax}) held) as held
-      from jsonb_to_recordset(${JSON.stringify(people)}::jsonb) as p (principal_id uuid, digest_interval_seconds integer)
-      where not exists (
-        select from notification_digest_items i
-        where i.principal_id = p.principal_id and i.event_id = ${of.eventId} and i.kind = ${of.kind})
-    ), item as (
-      insert into notification_digest_items (principal_id, tenant_id, event_id, kind, entity_id)
-      select principal_id, ${of.tenantId}, ${of.eventId}, ${of.kind}, ${of.entityId} from person where held < ${itemsMax}
-      on conflict (principal_id, event_id, kind) do nothing
+    insert into notification_digest_items (principal_id, tenant_id, event_id, kind, entity_id)
+    select id, ${of.tenantId}, ${of.eventId}, ${of.kind}, ${of.entityId} from unnest(${principalIds}::uuid[]) as p (id)
+    on conflict (principal_id, event_id, kind) do nothing`;
+}
+
+/** Deletes the oldest items beyond `itemsMax` per person, and counts them. Their digests must be locked. */
+export function deleteSurplusItems(tenantId: string, principalIds: readonly string[], itemsMax: number) {
+  return sql`
+    with surplus as (
+      delete from notification_digest_items i
+      using unnest(${principalIds}::uuid[]) as p (id) cross join lateral (
+        select s.id from notification_digest_items s
+        where s.principal_id = p.id and s.tenant_id = ${tenantId}
+        order by s.id desc offset ${itemsMax}) oldest
+      where i.principal_id = p.id and i.id = oldest.id
+      returning i.principal_id
     )
-    insert into notification_digests as d (principal_id, tenant_id, due_at, left_out)
-    select principal_id, ${of.tenantId}, now() + make_interval(secs => digest_interval_seconds),
-      case when held < ${itemsMax} then 0 else 1 end
-    from person
-    order by principal_id
-    on conflict (principal_id) do update
-      set due_at = coalesce(d.due_at, excluded.due_at), left_out = least(d.left_out + excluded.left_out, 100000)`;
+    update notification_digests d set left_out = least(d.left_out + counted.items, 100000)
+    from (select principal_id, count(*)::integer as items from surplus group by principal_id) counted
+    where d.principal_id = counted.principal_id and d.tenant_id = ${tenantId}`;
+}
+
+/** Additions to a digest wait until the commit. */
+export function lockDigest(tenantId: string, principalId: string) {
+  return sql`
+    select principal_id from notification_digests where principal_id = ${principalId} and tenant_id = ${tenantId}
+    for update`;
 }
 
 export interface DueDigestRow {

@@ -118,14 +118,40 @@ test('a kind that was turned off meanwhile is left out', async () => {
   assert.deepEqual([mailsTo(one).length, await itemsOf(one)], [0, 0]);
 });
 
-test('a digest has 50 notifications in full and counts the others, of which it stores 500 at most', async () => {
+test('a digest counts only what still waits, also beyond what it shows', async () => {
   const one = await person();
-  await collect(one, ...Array.from({ length: 51 }, (_, n) => `task ${n}`));
+  const tasks = await collect(one, ...Array.from({ length: 54 }, (_, n) => `task ${n}`));
+  await baton.pool.run(sql`
+    update tasks set assignee_id = null where id = any (${tasks.slice(0, 52).map(({ id }) => id)}::uuid[])`);
+  await makeDue(one);
+  await untilNotified(() => mailsTo(one).length === 1, 'the digest');
+  const [mail] = mailsTo(one);
+  assert.equal(mail?.headers.get('subject'), '2 notifications wait for you');
+  assert.match(mail?.text ?? '', /task 52[^]*task 53/);
+  assert.ok(!/ more|task 51/.test(mail?.text ?? ''), mail?.text);
+  await untilNotified(async () => !(await hasSchedule(one)));
+  // If nothing waits any more, nothing is sent, whatever was counted.
+  const rest = await collect(one, ...Array.from({ length: 51 }, (_, n) => `later ${n}`));
+  await baton.pool.run(sql`
+    update tasks set assignee_id = null where id = any (${rest.map(({ id }) => id)}::uuid[])`);
+  await baton.pool.run(sql`
+    update notification_digests set left_out = 7 where principal_id = ${one.principalId}`);
+  await makeDue(one);
+  await untilNotified(async () => !(await hasSchedule(one)), 'the end of the digest');
+  assert.equal(mailsTo(one).length, 1);
+});
+
+test('a digest has 50 notifications in full, counts the others, and stores the newest 500', async () => {
+  const one = await person();
+  const tasks = await collect(one, ...Array.from({ length: 51 }, (_, n) => `task ${n}`));
   await baton.pool.run(sql`
     insert into notification_digest_items (principal_id, tenant_id, event_id, kind, entity_id)
     select principal_id, tenant_id, gen_random_uuid(), kind, gen_random_uuid() from notification_digest_items,
       generate_series(1, 449) where id = (select max(id) from notification_digest_items where principal_id = ${one.principalId})`);
   assert.equal(await itemsOf(one), 500);
+  const oldest = await baton.pool.row<{ entity_id: string }>(sql`
+    select entity_id from notification_digest_items where principal_id = ${one.principalId} order by id limit 1`);
+  const { publicId: replaced } = tasks.find(({ id }) => id === oldest?.entity_id);
   await give(one, 'beyond');
   const leftOut = sql<{
     n: number;
@@ -135,10 +161,39 @@ test('a digest has 50 notifications in full and counts the others, of which it s
   await makeDue(one);
   await untilNotified(() => mailsTo(one).length === 1, 'the digest');
   const [mail] = mailsTo(one);
-  assert.equal(mail?.headers.get('subject'), '501 notifications wait for you');
+  assert.equal(mail?.headers.get('subject'), '51 notifications wait for you');
   assert.equal(mail?.text.match(/Open the task:/g)?.length, 50);
-  assert.ok(mail?.text.includes(`And 451 more: ${publicUrl}/inbox`) && mail.raw.length < 100_000);
+  assert.ok(mail?.text.includes(`And 1 more: ${publicUrl}/inbox`) && mail.raw.length < 100_000);
+  assert.match(mail?.text ?? '', /1 older notification is not in this digest; your inbox shows what waits/);
+  assert.ok(!mail?.text.includes(`${publicUrl}/tasks/${replaced}\n`), replaced);
   await untilNotified(async () => !(await hasSchedule(one)));
+});
+
+test('the maximum of stored items is exact with several workers', async () => {
+  const people = [await person(), await person()] as const;
+  for (const one of people) {
+    await collect(one, 'the first');
+    await baton.pool.run(sql`
+      insert into notification_digest_items (principal_id, tenant_id, event_id, kind, entity_id)
+      select ${one.principalId}, ${baton.tenantId}, gen_random_uuid(), 'task.assigned', gen_random_uuid()
+      from generate_series(1, 495)`);
+  }
+  await worker.close();
+  for (let n = 0; n < 20; n += 1) for (const one of people) await give(one, `task ${n}`);
+  const env = { ...baton.env, ...smtpSettings(smtp), CP_SMTP_CONNECTIONS_MAX: '8' };
+  const workers = await Promise.all([startSender(env), startSender(env), startSender(env)]);
+  const counts = sql<{ items: number; left_out: number }>`
+    select count(i.id)::int as items, d.left_out from notification_digests d
+    join notification_digest_items i on i.principal_id = d.principal_id
+    where d.principal_id = any (${people.map(({ principalId }) => principalId)}::uuid[]) group by d.principal_id`;
+  const all = { items: 500, left_out: 16 };
+  await untilNotified(async () => {
+    const rows = await baton.pool.rows(counts);
+    return rows.every(({ items, left_out }) => items + left_out === all.items + all.left_out);
+  }, 'all items');
+  assert.deepEqual(await baton.pool.rows(counts), [all, all]);
+  for (const each of workers) await each.close();
+  worker = await startSender({ ...baton.env, ...smtpSettings(smtp) });
 });
 
 test('a digest that the server refuses for now is sent later, and its items remain until then', async () => {

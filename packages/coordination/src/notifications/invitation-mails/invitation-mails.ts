@@ -15,11 +15,13 @@ import {
 } from './invitation-mails.sql.ts';
 import { mailSealOf, placeOf } from './mail-seal.ts';
 
+/** The maximum number of e-mails to one person in a day; the delivery checks it again. */
+export const mailsPerPersonMax = 5;
 /**
- * The maximum number of e-mails in a day. A tenant can have as many open invitations by default; without a limit, it
+ * The maximum numbers of e-mails in a day. A tenant can have as many open invitations by default; without a limit, it
  * could send e-mail to anybody.
  */
-const bounds = { tenantMax: 500, personMax: 5 };
+const bounds = { tenantMax: 500, personMax: mailsPerPersonMax };
 const lifetimeSeconds = 86_400;
 
 /**

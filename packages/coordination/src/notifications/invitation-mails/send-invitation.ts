@@ -24,8 +24,6 @@ interface Tools {
 export interface OpenInvitationMail {
   readonly recipientId: string;
   readonly message: MailMessage;
-  /** Call this in the transaction that records that the e-mail was sent. */
-  close(db: Db): Promise<unknown>;
 }
 
 const nameCharactersMax = 80;
@@ -44,8 +42,12 @@ export async function openInvitationMail(
   return {
     recipientId: mail.principal_id,
     message: invitationMessage(mail, address, `${places.publicUrl}/invite#${token}`, places.domain),
-    close: (db) => db.run(deleteInvitationMail(tenantId, mail.id)),
   };
+}
+
+/** Deletes a link. @param db the transaction that records that it was sent */
+export function dropInvitationMail(db: Db, { tenantId, entityId }: JournalEvent): Promise<unknown> {
+  return db.run(deleteInvitationMail(tenantId, entityId));
 }
 
 /** Deletes links that were not sent in time. @returns how many, at most `rowsMax` */

@@ -57,14 +57,17 @@ export function noticeMail(
 }
 
 export interface Digest {
+  /** At least one. */
   readonly notices: readonly Notice[];
-  /** How many more notices there are. */
+  /** How many more notices wait. */
   readonly more: number;
+  /** How many older notices were not stored. */
+  readonly leftOut: number;
 }
 
 /** The e-mail about several notices. The link unsubscribes from the kind of the first notice. */
 export function digestMail(
-  { notices, more }: Digest,
+  { notices, more, leftOut }: Digest,
   to: MailTo,
   places: MailPlaces,
   unsubscribings: readonly Unsubscribing[],
@@ -72,14 +75,18 @@ export function digestMail(
   const texts = notices.map((notice) => textOfNotice(notice, places.publicUrl));
   const count = notices.length + more;
   const subject = count === 1 ? (texts[0] as NoticeText).subject : `${count} notifications wait for you`;
-  const rest = more === 0 ? [] : [`And ${more} more: ${places.publicUrl}/inbox`];
-  const restHtml =
-    more === 0 ? [] : [`<p><a href="${escapeHtml(places.publicUrl)}/inbox">And ${more} more</a></p>`];
+  const inbox = `${places.publicUrl}/inbox`;
+  const older = leftOut === 1 ? 'notification is' : 'notifications are';
+  const rests = [
+    ...(more === 0 ? [] : [`And ${more} more`]),
+    ...(leftOut === 0 ? [] : [`${leftOut} older ${older} not in this digest; your inbox shows what waits`]),
+  ];
+  const restsHtml = rests.map((rest) => `<p><a href="${escapeHtml(inbox)}">${rest}</a></p>`);
   return {
     ...headOf(to, 'digest', places, unsubscribings[0] as Unsubscribing),
     subject,
-    text: plainOf([...texts.map(plainPart), ...rest], ...unsubscribings),
-    html: htmlOf(subject, [...texts.map(htmlPart), ...restHtml], ...unsubscribings),
+    text: plainOf([...texts.map(plainPart), ...rests.map((rest) => `${rest}: ${inbox}`)], ...unsubscribings),
+    html: htmlOf(subject, [...texts.map(htmlPart), ...restsHtml], ...unsubscribings),
   };
 }
 

@@ -2,14 +2,15 @@ import type { Pool } from '@baton/kernel/database/db';
 import type { JournalEvent } from '../../ledger/journal/event.ts';
 import type { NotificationKind } from '../kinds.ts';
 import type { Settings } from '../settings.ts';
-import type { Recipient, Waiting } from './notice.ts';
+import type { Notice, Recipient, Waiting } from './notice.ts';
 import {
   type Assignment,
   findRecipients,
-  findWaitingDecision,
-  findWaitingMessage,
-  findWaitingTask,
+  findWaitingDecisions,
+  findWaitingMessages,
+  findWaitingTasks,
   type WaitingRow,
+  type Which,
 } from './notices.sql.ts';
 
 /** The types of events that may notify somebody, as patterns of `like`. */
@@ -26,46 +27,86 @@ const candidatesMax = 2000;
 /**
  * Finds what is now waiting because of an event. Nothing is waiting if it has been decided, completed, reassigned or
  * acknowledged in the meantime.
+ * @param onlyId the only candidate to find; null for all
  */
-export async function findWaiting(db: Pool, event: JournalEvent): Promise<Waiting | undefined> {
-  const { type, tenantId, entityId, actorId, sequence, payload } = event;
+export async function findWaiting(
+  db: Pool,
+  event: JournalEvent,
+  onlyId: string | null = null,
+): Promise<Waiting | undefined> {
+  const subject = subjectOf(event);
+  if (subject === undefined) return undefined;
+  const which = { tenantId: event.tenantId, entityIds: [subject.entityId], onlyId, candidatesMax };
+  const row = await db.row(statementOf(subject.kind, which, subject));
+  return row === undefined ? undefined : waitingOf(subject.kind, row);
+}
+
+/** What an event may have made wait. */
+export interface Subject {
+  readonly kind: NotificationKind;
+  readonly entityId: string;
+}
+
+function subjectOf({
+  type,
+  entityId,
+  actorId,
+  sequence,
+  payload,
+}: JournalEvent): (Subject & Assignment) | undefined {
+  const assignment = { actorId, sequence };
   switch (type) {
     case 'approval.requested':
-      return findWaitingOf(db, tenantId, { kind: 'decision.requested', entityId });
+      return { kind: 'decision.requested', entityId, ...assignment };
     case 'task.created':
+      return { kind: 'task.assigned', entityId, ...assignment };
     case 'task.updated':
-      return type === 'task.created' || isAssignment(payload)
-        ? findWaitingOf(db, tenantId, { kind: 'task.assigned', entityId, actorId, sequence })
-        : undefined;
-    case 'run.control_message.accepted': {
-      const messageId = String(payload['controlMessageId']);
-      return findWaitingOf(db, tenantId, { kind: 'control_message.received', entityId: messageId });
-    }
+      return isAssignment(payload) ? { kind: 'task.assigned', entityId, ...assignment } : undefined;
+    case 'run.control_message.accepted':
+      return {
+        kind: 'control_message.received',
+        entityId: String(payload['controlMessageId']),
+        ...assignment,
+      };
     default:
       return undefined;
   }
 }
 
-interface Subject extends Partial<Assignment> {
-  readonly kind: NotificationKind;
-  readonly entityId: string;
+function statementOf(kind: NotificationKind, which: Which, assignment: Assignment) {
+  if (kind === 'decision.requested') return findWaitingDecisions(which);
+  if (kind === 'task.assigned') return findWaitingTasks(which, assignment);
+  return findWaitingMessages(which);
 }
 
-/** Finds what is still waiting, for a notice that was stored for a digest. */
-export async function findWaitingOf(
+/**
+ * Selects from stored subjects those that still wait for a person who may see them, in their order. It needs one
+ * statement per kind, and one per workspace.
+ */
+export async function selectWaitingFor(
   db: Pool,
-  tenantId: string,
-  subject: Subject,
-): Promise<Waiting | undefined> {
-  const row = await db.row(statementOf(tenantId, subject));
-  return row === undefined ? undefined : waitingOf(subject.kind, row);
-}
-
-function statementOf(tenantId: string, { kind, entityId, actorId = null, sequence = null }: Subject) {
-  if (kind === 'decision.requested') return findWaitingDecision(tenantId, entityId, candidatesMax);
-  if (kind === 'task.assigned')
-    return findWaitingTask(tenantId, entityId, { actorId, sequence }, candidatesMax);
-  return findWaitingMessage(tenantId, entityId);
+  { tenantId, principalId }: { tenantId: string; principalId: string },
+  subjects: readonly Subject[],
+  settings: Settings,
+): Promise<Notice[]> {
+  const found = new Map<string, Notice>();
+  const isSeen = new Map<string, boolean>();
+  for (const [kind, ofKind] of Map.groupBy(subjects, (subject) => subject.kind)) {
+    const entityIds = ofKind.map(({ entityId }) => entityId);
+    const which = { tenantId, entityIds, onlyId: principalId, candidatesMax };
+    // A digest has lost the order of assignments, and their actors.
+    for (const row of await db.rows(statementOf(kind, which, { actorId: null, sequence: null }))) {
+      const waiting = waitingOf(kind, row);
+      if (!waiting.candidateIds.includes(principalId) || waiting.exceptId === principalId) continue;
+      const place = `${waiting.needs} ${waiting.workspaceId}`;
+      if (!isSeen.has(place)) {
+        const { recipients } = await findRecipientsOf(db, tenantId, waiting, settings);
+        isSeen.set(place, recipients.length > 0);
+      }
+      if (isSeen.get(place) === true) found.set(`${kind} ${waiting.notice.entityId}`, waiting.notice);
+    }
+  }
+  return subjects.flatMap(({ kind, entityId }) => found.get(`${kind} ${entityId}`) ?? []);
 }
 
 /**

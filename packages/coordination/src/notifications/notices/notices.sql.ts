@@ -13,32 +13,44 @@ export interface WaitingRow {
   candidates: string[];
 }
 
+/** Of which objects, and for whom. */
+export interface Which {
+  readonly tenantId: string;
+  readonly entityIds: readonly string[];
+  /** Null for everybody. */
+  readonly onlyId: string | null;
+  readonly candidatesMax: number;
+}
+
 /**
- * A pending approval with those it is addressed to: the assigned person, or the holders of the role in the tenant, in
+ * Pending approvals with those they are addressed to: the assigned person, or the holders of the role in the tenant, in
  * the approval's workspace or above it. Excluded people and, for a check of a task, those who worked on it or requested
  * its completion can't decide it.
  */
-export function findWaitingDecision(tenantId: string, approvalId: string, candidatesMax: number) {
+export function findWaitingDecisions({ tenantId, entityIds, onlyId, candidatesMax }: Which) {
   return sql<WaitingRow>`
     with approval as materialized (
       select a.*, coalesce(w.path, '{}') as path from approvals a left join workspaces w on w.id = a.workspace_id
-      where a.id = ${approvalId} and a.tenant_id = ${tenantId} and a.status = 'pending'
+      where a.id = any (${entityIds}::uuid[]) and a.tenant_id = ${tenantId} and a.status = 'pending'
     ), addressee as (
-      select assigned_principal_id as id from approval where assigned_principal_id is not null
+      select id as approval_id, assigned_principal_id as id from approval
+      where assigned_principal_id is not null and (${onlyId}::uuid is null or assigned_principal_id = ${onlyId}::uuid)
       union
-      select g.principal_id from approval a join role_assignments g on g.role_id = a.required_role_id and g.tenant_id = a.tenant_id
-      where g.workspace_id is null or g.workspace_id = any (a.path)
+      select a.id, g.principal_id from approval a
+      join role_assignments g on g.role_id = a.required_role_id and g.tenant_id = a.tenant_id
+      where (g.workspace_id is null or g.workspace_id = any (a.path))
+        and (${onlyId}::uuid is null or g.principal_id = ${onlyId}::uuid)
     )
     select a.id as entity_id, a.task_id, t.public_id as task_public_id, t.title as task_title,
       a.requested_by_principal_id as actor_id, p.display_name as actor_name, a.comment as question,
       coalesce(t.workspace_id, a.workspace_id) as workspace_id,
       array(
-        select id from addressee
-        where not id = any (a.excluded_principals)
+        select addressee.id from addressee
+        where addressee.approval_id = a.id and not addressee.id = any (a.excluded_principals)
           and not exists (
             select from verifications v
             where v.id = a.verification_id and (v.requester_id = addressee.id or has_worked_on(v.task_id, addressee.id)))
-        order by id limit ${candidatesMax}
+        order by addressee.id limit ${candidatesMax}
       ) as candidates
     from approval a left join tasks t on t.id = a.task_id left join principals p on p.id = a.requested_by_principal_id`;
 }
@@ -51,48 +63,52 @@ export interface Assignment {
 }
 
 /**
- * An open task with those it is assigned or addressed to. Nobody if it was assigned again after this event: the worker
+ * Open tasks with those they are assigned or addressed to. Nobody if it was assigned again after this event: the worker
  * may process the first event late, and the later event notifies the same person.
  */
-export function findWaitingTask(
-  tenantId: string,
-  taskId: string,
+export function findWaitingTasks(
+  { tenantId, entityIds, onlyId, candidatesMax }: Which,
   { actorId, sequence }: Assignment,
-  candidatesMax: number,
 ) {
   return sql<WaitingRow>`
     with task as materialized (
       select t.*, coalesce(w.path, '{}') as path from tasks t left join workspaces w on w.id = t.workspace_id
-      where t.id = ${taskId} and t.tenant_id = ${tenantId} and t.category::text not like 'terminal%'
+      where t.id = any (${entityIds}::uuid[]) and t.tenant_id = ${tenantId} and t.category::text not like 'terminal%'
         and (t.assignee_id is not null or t.is_addressed)
         and not exists (
           select from events e
-          where e.tenant_id = ${tenantId} and e.entity_id = ${taskId} and e.sequence > ${sequence}::bigint
+          where e.tenant_id = ${tenantId} and e.entity_id = t.id and e.sequence > ${sequence}::bigint
             and e.type = 'task.updated' and e.payload -> 'changes' ? 'assigneeId')
     ), addressee as (
-      select assignee_id as id from task where assignee_id is not null
+      select id as task_id, assignee_id as id from task where assignee_id is not null
       union
-      select d.principal_id from task t join task_addressees d on d.task_id = t.id where d.principal_id is not null
+      select t.id, d.principal_id from task t join task_addressees d on d.task_id = t.id where d.principal_id is not null
       union
-      select g.principal_id from task t join task_addressees d on d.task_id = t.id
+      select t.id, g.principal_id from task t join task_addressees d on d.task_id = t.id
       join role_assignments g on g.role_id = d.role_id and g.tenant_id = d.tenant_id
-      where g.workspace_id is null or g.workspace_id = any (t.path)
+      where (g.workspace_id is null or g.workspace_id = any (t.path))
+        and (${onlyId}::uuid is null or g.principal_id = ${onlyId}::uuid)
     )
     select t.id as entity_id, t.id as task_id, t.public_id as task_public_id, t.title as task_title,
       ${actorId}::uuid as actor_id, p.display_name as actor_name, null as question, t.workspace_id,
-      array(select id from addressee order by id limit ${candidatesMax}) as candidates
+      array(
+        select addressee.id from addressee
+        where addressee.task_id = t.id and (${onlyId}::uuid is null or addressee.id = ${onlyId}::uuid)
+        order by addressee.id limit ${candidatesMax}
+      ) as candidates
     from task t left join principals p on p.id = ${actorId}::uuid and p.tenant_id = ${tenantId}`;
 }
 
-/** A control message that hasn't been acknowledged, with the principal of its run. Its text stays in Baton. */
-export function findWaitingMessage(tenantId: string, messageId: string) {
+/** Control messages that haven't been acknowledged, with the principal of their run. Their text stays in Baton. */
+export function findWaitingMessages({ tenantId, entityIds, onlyId }: Which) {
   return sql<WaitingRow>`
     select m.id as entity_id, m.task_id, t.public_id as task_public_id, t.title as task_title,
       m.requested_by_principal_id as actor_id, p.display_name as actor_name, null as question, t.workspace_id,
       array[r.principal_id] as candidates
     from run_control_messages m join runs r on r.id = m.run_id join tasks t on t.id = m.task_id
     left join principals p on p.id = m.requested_by_principal_id
-    where m.id = ${messageId} and m.tenant_id = ${tenantId} and m.status = 'accepted' and r.finished_at is null`;
+    where m.id = any (${entityIds}::uuid[]) and m.tenant_id = ${tenantId} and m.status = 'accepted' and r.finished_at is null
+      and (${onlyId}::uuid is null or r.principal_id = ${onlyId}::uuid)`;
 }
 
 export interface WhoOf {

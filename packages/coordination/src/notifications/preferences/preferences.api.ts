@@ -30,6 +30,7 @@ export const preferencesApi = [
       'unknown_notification_kind',
       'invalid_email_address',
       'version_conflict',
+      'too_many_address_changes',
     ],
     emits: [preferencesUpdated],
     example: {

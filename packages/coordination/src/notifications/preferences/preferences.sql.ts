@@ -24,19 +24,32 @@ export interface NewPreferences {
   readonly digestIntervalSeconds: number;
 }
 
-/** Returns no row if the same preferences are already stored, or if the stored ones have another version. */
-export function upsertPreferences(values: NewPreferences) {
+/**
+ * Counts changes to another address, of which a day has at most `addressChangesMax`.
+ * @returns no row if the same preferences are already stored, if the stored ones have another version, or beyond that
+ * maximum
+ */
+export function upsertPreferences(values: NewPreferences, addressChangesMax: number) {
   return sql<PreferencesRow>`
-    insert into notification_preferences as n (tenant_id, principal_id, email, modes, digest_interval_seconds)
+    insert into notification_preferences as n
+      (tenant_id, principal_id, email, modes, digest_interval_seconds, address_changes)
     select ${values.tenantId}::uuid, ${values.principalId}::uuid, ${values.email}::text, ${JSON.stringify(values.modes)}::jsonb,
-      ${values.digestIntervalSeconds}::integer
+      ${values.digestIntervalSeconds}::integer, case when ${values.email}::text is null then 0 else 1 end
     where ${values.expectedVersion}::bigint = 0 or exists (
       select from notification_preferences
       where tenant_id = ${values.tenantId} and principal_id = ${values.principalId})
     on conflict (tenant_id, principal_id) do update
       set email = excluded.email, modes = excluded.modes, digest_interval_seconds = excluded.digest_interval_seconds,
-        version = n.version + 1, updated_at = now()
-      where n.version = ${values.expectedVersion}::bigint and (n.email, n.modes, n.digest_interval_seconds)
+        version = n.version + 1, updated_at = now(),
+        (address_changes, address_changes_since) = (
+          select case when is_new_day then 0 else n.address_changes end + case when is_other then 1 else 0 end,
+            case when is_new_day then now() else n.address_changes_since end
+          from (select n.address_changes_since < now() - interval '1 day' as is_new_day,
+            excluded.email is not null and excluded.email is distinct from n.email as is_other) changed)
+      where n.version = ${values.expectedVersion}::bigint
+        and (excluded.email is null or excluded.email is not distinct from n.email
+          or n.address_changes < ${addressChangesMax} or n.address_changes_since < now() - interval '1 day')
+        and (n.email, n.modes, n.digest_interval_seconds)
         is distinct from (excluded.email, excluded.modes, excluded.digest_interval_seconds)
     returning *`;
 }

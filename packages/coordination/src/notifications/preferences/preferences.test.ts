@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { sql } from '@baton/kernel/database/sql';
 import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, refused } from '../../testing/leases.ts';
 import { journalIsStable } from '../../testing/ledger/journal-writer.ts';
@@ -183,6 +184,33 @@ test('agents and services are not notified', async () => {
     await refused(one.get(path), 403, 'not_a_person');
     await refused(one.put(path, {}, first), 403, 'not_a_person');
   }
+});
+
+test('a person enters another address five times a day at most, whatever else changes', async () => {
+  const one = await person();
+  const change = (preferences: object) => putPreferences(one, preferences);
+  for (let n = 0; n < 4; n += 1) await done(change({ email: mailAddress() }));
+  const last = mailAddress();
+  await done(change({ email: last }));
+  const details = await refused(change({ email: mailAddress() }), 409, 'too_many_address_changes');
+  assert.deepEqual(details, { max: 5 });
+  assert.equal((await done(one.get(path))).email.address, last);
+  await done(change({ email: last, digestIntervalSeconds: 3600 }));
+  await done(change({ email: null }));
+  await refused(change({ email: last }), 409, 'too_many_address_changes');
+  await baton.pool.run(sql`
+    update notification_preferences set address_changes_since = now() - interval '25 hours'
+    where principal_id = ${one.principalId}`);
+  for (let n = 0; n < 5; n += 1) await done(change({ email: mailAddress() }));
+  await refused(change({ email: mailAddress() }), 409, 'too_many_address_changes');
+});
+
+test('changes of the address in parallel do not exceed the maximum', async () => {
+  const one = await person();
+  await Promise.all(Array.from({ length: 20 }, () => putPreferences(one, { email: mailAddress() })));
+  const row = await baton.pool.row(sql<{ changes: number }>`
+    select address_changes as changes from notification_preferences where principal_id = ${one.principalId}`);
+  assert.ok((row?.changes ?? 0) >= 1 && (row?.changes ?? 0) <= 5, JSON.stringify(row));
 });
 
 test('a token that only reads changes nothing', async () => {

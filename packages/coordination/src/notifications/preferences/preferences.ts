@@ -15,11 +15,23 @@ import {
 import { preferencesUpdated } from './preferences.events.ts';
 import { findOwnPreferences, upsertMailOff, upsertPreferences } from './preferences.sql.ts';
 
+/**
+ * The maximum number of times that a person enters another address in a day: nobody verifies that it is theirs, and
+ * e-mails are sent to it.
+ */
+const addressChangesMax = 5;
+
 /** @throws Refusal `not_a_person` */
 export async function getPreferences(context: Context): Promise<NotificationPreferences> {
-  const { db, tenantId, caller, settings } = context;
   requirePerson(context);
-  const row = (await db.row(findOwnPreferences(tenantId, caller.principalId))) as OwnPreferencesRow;
+  return shownTo(context, await getStored(context));
+}
+
+async function getStored({ db, tenantId, caller }: Context): Promise<OwnPreferencesRow> {
+  return (await db.row(findOwnPreferences(tenantId, caller.principalId))) as OwnPreferencesRow;
+}
+
+function shownTo({ settings }: Context, row: OwnPreferencesRow): NotificationPreferences {
   return preferencesOf(row, settings.CP_MAIL_ALLOWED_DOMAINS, {
     mail: statusOfMail(settings),
     slack: statusOfSlack(settings),
@@ -29,7 +41,7 @@ export async function getPreferences(context: Context): Promise<NotificationPref
 /**
  * Replaces the caller's preferences; sending the same ones again changes nothing.
  * @throws Refusal `not_a_person`, `permission_denied`, `unknown_notification_kind`, `invalid_email_address`,
- * `version_conflict`
+ * `version_conflict`, `too_many_address_changes`
  */
 export async function putPreferences(
   context: Context,
@@ -51,14 +63,15 @@ export async function putPreferences(
     modes: kinds,
     digestIntervalSeconds,
   };
-  const stored = await db.row(upsertPreferences(values));
+  const stored = await db.row(upsertPreferences(values, addressChangesMax));
   if (stored !== undefined) {
     noteUpdate(context, stored, 'api');
     return getPreferences(context);
   }
-  const unchanged = await getPreferences(context);
+  const unchanged = await getStored(context);
   requireVersionOf('notification_preferences', { id: principalId, version: unchanged.version }, ifMatch);
-  return unchanged;
+  if (unchanged.email !== email) fail('too_many_address_changes', { max: addressChangesMax });
+  return shownTo(context, unchanged);
 }
 
 /**

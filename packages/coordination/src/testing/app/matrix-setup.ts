@@ -5,10 +5,10 @@ import { collectFixtures } from '@baton/kernel/testing/matrix/matrix-fixtures';
 import type { IdentifierFixture, MatrixCaller } from '@baton/kernel/testing/matrix/matrix-service';
 import { endpoints } from '../../app/endpoints.ts';
 import { permissionNames } from '../../service/permissions.ts';
+import { startIdentityService } from '../access/identity-service.ts';
 import { bootstrapToken, migrationsDirectory, startCoordination } from '../coordination.ts';
 import { startMemoryService } from '../memory/memory-service.ts';
 import { smtpSettings } from '../notifications/notifications.ts';
-import { startIdentityService } from '../registry/identity-service.ts';
 import type { FixtureTenant } from './fixtures.ts';
 
 const [task, workspace, principal] = [

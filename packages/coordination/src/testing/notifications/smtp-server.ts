@@ -20,7 +20,7 @@ type Reply = string | undefined;
 export interface SmtpBehaviour {
   greeting?: () => Reply;
   from?: () => Reply;
-  recipient?: (address: string) => Reply;
+  recipient?: (address: string) => Reply | Promise<Reply>;
   /** The reply after the whole message, which counts as received whatever the reply is. */
   message?: (mail: ReceivedMail) => Reply | Promise<Reply>;
   /** The password that AUTH PLAIN needs; without it there is no AUTH. */
@@ -121,11 +121,11 @@ function serve(
         const mail = parseMail(from, to, taken.replaceAll('\r\n..', '\r\n.'));
         received.push(mail);
         say(await behaviour.message?.(mail), '250 2.0.0 accepted');
-      } else command(taken);
+      } else await command(taken);
     }
   }
 
-  function command(line: string): void {
+  async function command(line: string): Promise<void> {
     commands.push(line.replace(/^(AUTH \w+) .*/, '$1'));
     const verb = line.slice(0, 4).toUpperCase();
     if (verb === 'EHLO')
@@ -136,7 +136,7 @@ function serve(
       say(behaviour.from?.(), '250 2.1.0 sender');
     } else if (verb === 'RCPT') {
       const address = addressIn(line);
-      if (say(behaviour.recipient?.(address), '250 2.1.5 recipient')) to = address;
+      if (say(await behaviour.recipient?.(address), '250 2.1.5 recipient')) to = address;
     } else if (verb === 'DATA') {
       isData = true;
       socket.write('354 go on\r\n');

@@ -1,6 +1,6 @@
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
-import type { Actor, Answer, TestCoordination } from '../coordination.ts';
+import type { Actor, ActorOptions, Answer, TestCoordination } from '../coordination.ts';
 import { done } from '../leases.ts';
 
 export function makeWorkspace(baton: TestCoordination, more: object = {}) {
@@ -26,8 +26,9 @@ export function changeWorkspace(
 /** A person who sees the workspace `mine` and not `other`. See docs/reference/README.md#visibility. */
 export async function makeNarrowPerson(
   baton: TestCoordination,
+  permissions?: ActorOptions['permissions'],
 ): Promise<{ person: Actor; mine: any; other: any }> {
-  const person = await baton.actor({ kind: 'human' });
+  const person = await baton.actor({ kind: 'human', ...(permissions && { permissions }) });
   const { principalId } = person;
   const [mine, other] = [await makeWorkspace(baton), await makeWorkspace(baton)];
   await done(baton.admin.post(`/workspaces/${mine.id}/members`, { principalId }), 201);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { newId } from '@baton/values/ids';
-import { defineFixtures, defineObject, type FixtureTenant } from '../../testing/app/fixtures.ts';
+import { defineFixtures, defineObject, type FixtureTenant } from '../../../testing/app/fixtures.ts';
 
 const identityProvider = 'corporate';
 

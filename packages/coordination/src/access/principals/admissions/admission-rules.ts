@@ -1,15 +1,16 @@
 import { newId } from '@baton/values/ids';
-import { resolveAccess } from '../../access/grants/granted-access.ts';
-import { getBindingRow } from '../../access/iam-bindings/iam-bindings.ts';
-import { refuseEscalation } from '../../access/permission-list.ts';
-import { emit } from '../../ledger/journal/journal.ts';
-import { viewerOf } from '../../service/sight/sight.ts';
-import type { Context } from '../context.ts';
-import { fail } from '../errors.ts';
+import { emit } from '../../../ledger/journal/journal.ts';
+import { viewerOf } from '../../../service/sight/sight.ts';
+import type { Context } from '../../context.ts';
+import { fail } from '../../errors.ts';
+import { resolveAccess } from '../../grants/granted-access.ts';
+import { getBindingRow } from '../../iam-bindings/iam-bindings.ts';
+import { refuseEscalation } from '../../permission-list.ts';
 import { type AdmissionRule, type AdmissionRuleRow, admissionRuleOf } from './admission-rule.ts';
 import { admissionRuleRemoved, admissionRuleSet } from './admissions.events.ts';
 import {
   countRules,
+  countRulesOfRole,
   deleteRules,
   findRules,
   shareRule,
@@ -61,6 +62,11 @@ export async function setAdmissionRule(
 export async function removeAdmissionRule(context: Context, identityProvider: string): Promise<undefined> {
   for (const row of await context.db.rows(deleteRules(context.tenantId, identityProvider)))
     emit(context, admissionRuleRemoved, { entityId: row.id }, providerOf(row));
+}
+
+/** The number of rules that name a role. The caller must lock the role first. */
+export async function countAdmissionRulesOfRole({ db, tenantId }: Context, key: string): Promise<number> {
+  return (await db.row(countRulesOfRole(tenantId, key)))?.count ?? 0;
 }
 
 function providerOf(row: AdmissionRuleRow) {

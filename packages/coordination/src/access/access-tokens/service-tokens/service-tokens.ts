@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { requestJson } from '@baton/kernel/outbound/json-request';
-import type { Settings } from '../settings.ts';
+import type { Settings } from '../../settings.ts';
 
 /**
  * Access tokens of this installation's own service account, for the services that it calls. See

@@ -6,8 +6,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { keepSecret } from '@baton/kernel/testing/leaks/leaks';
 import { freePort } from '@baton/kernel/testing/process/free-port';
 import { assertTookLess } from '@baton/testing/depth';
-import { stopClock } from '../../testing/clock.ts';
-import { until } from '../../testing/wait-until.ts';
+import { stopClock } from '../../../testing/clock.ts';
+import { until } from '../../../testing/wait-until.ts';
 import { createServiceTokens } from './service-tokens.ts';
 
 const clientSecret = 'the-secret-of-the-own-account-4711';

@@ -1,5 +1,5 @@
 import { sql } from '@baton/kernel/database/sql';
-import type { Identity } from '../../access/iam-bindings/iam-binding.ts';
+import type { Identity } from '../../iam-bindings/iam-binding.ts';
 import type { AdmissionRuleRow } from './admission-rule.ts';
 
 /** Admissions of one identity wait for each other, so that it gets one principal. */
@@ -27,6 +27,12 @@ export function countRules(tenantId: string) {
   return sql<{
     count: number;
   }>`select count(*)::integer as count from admission_rules where tenant_id = ${tenantId}`;
+}
+
+export function countRulesOfRole(tenantId: string, accessRole: string) {
+  return sql<{ count: number }>`
+    select count(*)::integer as count from admission_rules
+    where tenant_id = ${tenantId} and access_role = ${accessRole}`;
 }
 
 /** The rule for the people of a provider, in any tenant. It can't change until the commit. */

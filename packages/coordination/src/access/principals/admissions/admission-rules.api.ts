@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { reply } from '@baton/kernel/http/service';
 import { pageOf } from '@baton/values/wire';
-import { endpoint } from '../context.ts';
+import { endpoint } from '../../context.ts';
 import { AdmissionRule, AdmissionRuleRequest } from './admission-rule.ts';
 import { listAdmissionRules, removeAdmissionRule, setAdmissionRule } from './admission-rules.ts';
 import { admissionRuleRemoved, admissionRuleSet } from './admissions.events.ts';

@@ -8,8 +8,8 @@ import {
   type Answer,
   startCoordination,
   type TestCoordination,
-} from '../../testing/coordination.ts';
-import { makeNarrowPerson } from '../../testing/organisation/workspaces.ts';
+} from '../../../testing/coordination.ts';
+import { makeNarrowPerson } from '../../../testing/organisation/workspaces.ts';
 
 /** docs/reference/access.md#admissions */
 
@@ -230,9 +230,9 @@ describe('POST /admissions:self', () => {
     assert.equal((await signedIn(claims.sub)).status, 401);
   });
 
-  test('never gives `admin`, nor a deleted role, also if the role changed after the rule', async () => {
+  test('never gives `admin`, also if the role got it after the rule', async () => {
     const provider = providerOf();
-    const key = `own-${newId().slice(0, 8)}`;
+    const key = `own-${newId().slice(-8)}`;
     const own = { key, name: 'Own', permissions: ['tasks.read'] };
     const { body: role } = await admin.post('/access-roles', own);
     assert.equal((await rule(provider, key)).status, 201);
@@ -241,7 +241,30 @@ describe('POST /admissions:self', () => {
     const changed = await admin.patch(`/access-roles/${role.id}`, change, { 'if-match': '"access_role-1"' });
     assert.equal(changed.status, 200, JSON.stringify(changed.body));
     refused(await present(statement), 403, 'self_admission_refused');
-    assert.equal((await admin.delete(`/access-roles/${role.id}`)).status, 204);
+  });
+
+  test('keeps its role from being deleted, because another role could get the same key', async () => {
+    const provider = providerOf();
+    const key = `own-${newId().slice(-8)}`;
+    const { body: role } = await admin.post('/access-roles', {
+      key,
+      name: 'Own',
+      permissions: ['tasks.read'],
+    });
+    assert.equal((await rule(provider, key)).status, 201);
+    const remove = () => admin.delete(`/access-roles/${role.id}`);
+    refused(await remove(), 409, 'access_role_in_use', { accessRole: key, bindings: 0, admissionRules: 1 });
+    assert.equal((await admin.delete(`/admission-rules/${provider}`)).status, 204);
+    assert.equal((await remove()).status, 204);
+  });
+
+  test('gives nothing once its role has been deleted in the database of an older release', async () => {
+    const provider = providerOf();
+    const key = `own-${newId().slice(-8)}`;
+    await admin.post('/access-roles', { key, name: 'Own', permissions: ['tasks.read'] });
+    assert.equal((await rule(provider, key)).status, 201);
+    await baton.pool.run(sql`delete from access_roles where key = ${key} and tenant_id = ${baton.tenantId}`);
+    const { statement } = await statementOf(provider, { access_role: key });
     refused(await present(statement), 403, 'self_admission_refused');
   });
 

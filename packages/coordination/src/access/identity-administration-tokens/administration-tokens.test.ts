@@ -4,14 +4,14 @@ import { after, before, beforeEach, describe, test } from 'node:test';
 import { sql } from '@baton/kernel/database/sql';
 import { newId } from '@baton/values/ids';
 import { startWorker } from '../../app/worker.ts';
-import { setAccess } from '../../testing/access/set-access.ts';
-import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
-import { done } from '../../testing/leases.ts';
 import {
   type IdentityService,
   startIdentityService,
   usualAnswer,
-} from '../../testing/registry/identity-service.ts';
+} from '../../testing/access/identity-service.ts';
+import { setAccess } from '../../testing/access/set-access.ts';
+import { type Actor, startCoordination, type TestCoordination } from '../../testing/coordination.ts';
+import { done } from '../../testing/leases.ts';
 import { until } from '../../testing/wait-until.ts';
 
 const path = '/identity-administration-tokens';

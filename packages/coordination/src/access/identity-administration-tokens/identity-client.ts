@@ -5,7 +5,7 @@ import { ConcurrencyLimit, Turns } from '@baton/kernel/limits/concurrency-limit'
 import { type JsonAnswer, RequestFailed, requestJson } from '@baton/kernel/outbound/json-request';
 import { observer } from '@baton/kernel/process/observer';
 import { Uuid } from '@baton/values/wire';
-import { requireAddress } from '../../access/service-tokens/own-account.ts';
+import { requireAddress } from '../access-tokens/service-tokens/own-account.ts';
 import type { Settings } from '../settings.ts';
 
 /** The person and the sign-in for which a token is requested, with their ids in identity. */

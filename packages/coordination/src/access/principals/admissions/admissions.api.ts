@@ -1,8 +1,8 @@
 import { reply, type Surroundings } from '@baton/kernel/http/service';
-import type { AdmissionClaims } from '../../access/access-tokens/tokens.ts';
-import { iamBindingCreated } from '../../access/iam-bindings/iam-bindings.events.ts';
-import { principalCreated, principalUpdated } from '../../access/principals/principals.events.ts';
-import { type Context, endpoint } from '../context.ts';
+import type { AdmissionClaims } from '../../access-tokens/tokens.ts';
+import { type Context, endpoint } from '../../context.ts';
+import { iamBindingCreated } from '../../iam-bindings/iam-bindings.events.ts';
+import { principalCreated, principalUpdated } from '../principals.events.ts';
 import { Admission, AdmissionRequest, SelfAdmissionRequest } from './admission.ts';
 import { principalSelfAdmitted } from './admissions.events.ts';
 import { admitPerson, admitSelf, admitSelfAround } from './admissions.ts';

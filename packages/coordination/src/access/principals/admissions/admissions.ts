@@ -1,21 +1,21 @@
 import { Refusal } from '@baton/kernel/http/refusal';
 import { type Answer, type Surroundings } from '@baton/kernel/http/service';
 import { kindOfSecret } from '@baton/values/secret-material';
-import type { AdmissionClaims } from '../../access/access-tokens/tokens.ts';
-import { type GrantedAccess, resolveAccess } from '../../access/grants/granted-access.ts';
-import { type IamBinding, type IamBindingRow, iamBindingOf } from '../../access/iam-bindings/iam-binding.ts';
+import { emit } from '../../../ledger/journal/journal.ts';
+import { nobody } from '../../../service/caller.ts';
+import type { AdmissionClaims } from '../../access-tokens/tokens.ts';
+import type { Context } from '../../context.ts';
+import { fail } from '../../errors.ts';
+import { type GrantedAccess, resolveAccess } from '../../grants/granted-access.ts';
+import { type IamBinding, type IamBindingRow, iamBindingOf } from '../../iam-bindings/iam-binding.ts';
 import {
   bindNewIdentity,
   createIamBinding,
   findBindingOf,
   requireTrustedIssuer,
-} from '../../access/iam-bindings/iam-bindings.ts';
-import type { Principal } from '../../access/principals/principal.ts';
-import { createPrincipal, getPrincipal, updatePrincipal } from '../../access/principals/principals.ts';
-import { emit } from '../../ledger/journal/journal.ts';
-import { nobody } from '../../service/caller.ts';
-import type { Context } from '../context.ts';
-import { fail } from '../errors.ts';
+} from '../../iam-bindings/iam-bindings.ts';
+import type { Principal } from '../principal.ts';
+import { createPrincipal, getPrincipal, updatePrincipal } from '../principals.ts';
 import type { Admission, AdmissionRequest } from './admission.ts';
 import type { AdmissionRuleRow } from './admission-rule.ts';
 import { principalSelfAdmitted } from './admissions.events.ts';

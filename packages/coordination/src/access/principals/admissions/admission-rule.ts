@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { type RowOf, wireMapper } from '@baton/kernel/database/row';
 import { Timestamp, Uuid } from '@baton/values/wire';
-import { AccessRoleRef } from '../../access/grants/granted-access.ts';
-import type { Tables } from '../../service/schema.ts';
+import type { Tables } from '../../../service/schema.ts';
+import { AccessRoleRef } from '../../grants/granted-access.ts';
 
 /** The role with which an identity provider may admit unknown people automatically. */
 export const AdmissionRule = z

@@ -1,4 +1,4 @@
-import type { Settings } from '../settings.ts';
+import type { Settings } from '../../settings.ts';
 
 type AccountSettings = Pick<Settings, 'CP_IAM_BASE_URL' | 'CP_IAM_CLIENT_ID' | 'CP_IAM_CLIENT_SECRET'>;
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { AccessRoleRef } from '../../access/grants/granted-access.ts';
-import { IamBinding, IdentityMembers } from '../../access/iam-bindings/iam-binding.ts';
-import { Principal } from '../../access/principals/principal.ts';
+import { AccessRoleRef } from '../../grants/granted-access.ts';
+import { IamBinding, IdentityMembers } from '../../iam-bindings/iam-binding.ts';
+import { Principal } from '../principal.ts';
 
 /** A person who was admitted: their principal, and the binding of their identity. */
 export const Admission = z
