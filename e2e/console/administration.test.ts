@@ -230,13 +230,16 @@ describe('the administration', { skip: noBrowser }, () => {
 
       await go('Identity providers');
       await page.getByText('New identity provider').click();
-      await page.getByLabel('Key').fill('corporate');
+      await page.getByLabel('Name', { exact: true }).fill('corporate');
       await page.getByLabel('Issuer').fill('https://login.example.com');
-      await page.getByLabel('Audience').fill('baton');
+      await page.getByLabel('Client ID').fill('baton');
+      await page.getByText('Advanced').click();
       await page.getByLabel('User provisioning').selectOption('managed');
       await page.getByRole('button', { name: 'Register' }).click();
       await item('corporate').getByRole('button', { name: 'Disable …' }).click();
       await item('corporate').getByRole('button', { name: 'Disable', exact: true }).click();
+      // The button that was confirmed has disabled and removed itself; its replacement has the focus.
+      await item('corporate').locator('button:focus', { hasText: 'Enable' }).waitFor();
       await item('corporate').getByRole('button', { name: 'Enable' }).click();
       await item('corporate').getByText('active').waitFor();
 
