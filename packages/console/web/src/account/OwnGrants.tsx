@@ -9,7 +9,9 @@ import styles from './account.module.css';
 export function OwnGrants({ grants }: { grants: readonly OwnGrant[] }) {
   const queries = useQueryClient();
   const end = (id: string) =>
-    post<object>('grant-end', { id }).finally(() => queries.invalidateQueries({ queryKey: ['account'] }));
+    post<object>('grant-end', { id }).finally(
+      () => void queries.invalidateQueries({ queryKey: ['account'] }),
+    );
   return (
     <section className="stack" aria-labelledby="grants">
       <h2 id="grants">Connected programs</h2>
