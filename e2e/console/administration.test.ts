@@ -151,7 +151,7 @@ describe('the administration', { skip: noBrowser }, () => {
     await page.getByLabel('Principal').selectOption(id);
     await page.getByLabel('Name').fill('of maria');
     await page.getByRole('button', { name: 'Create' }).click();
-    await page.getByText('authentication_context_required').waitFor();
+    await page.getByText('No sign-in of this person is recorded.').waitFor();
     await page.getByLabel(/I verified/).check();
     await page.getByRole('button', { name: 'Create' }).click();
     const secret = page.getByRole('status').locator('code');
@@ -230,13 +230,16 @@ describe('the administration', { skip: noBrowser }, () => {
 
       await go('Identity providers');
       await page.getByText('New identity provider').click();
-      await page.getByLabel('Key').fill('corporate');
+      await page.getByLabel('Name', { exact: true }).fill('corporate');
       await page.getByLabel('Issuer').fill('https://login.example.com');
-      await page.getByLabel('Audience').fill('baton');
+      await page.getByLabel('Client ID').fill('baton');
+      await page.getByText('Advanced').click();
       await page.getByLabel('User provisioning').selectOption('managed');
       await page.getByRole('button', { name: 'Register' }).click();
       await item('corporate').getByRole('button', { name: 'Disable …' }).click();
       await item('corporate').getByRole('button', { name: 'Disable', exact: true }).click();
+      // The button that was confirmed has disabled and removed itself; its replacement has the focus.
+      await item('corporate').locator('button:focus', { hasText: 'Enable' }).waitFor();
       await item('corporate').getByRole('button', { name: 'Enable' }).click();
       await item('corporate').getByText('active').waitFor();
 

@@ -48,9 +48,9 @@ describe('people who sign in through a provider for the first time', { skip: noB
     const { page } = await world.signedIn('/administration?section=providers');
     await enterSecret(page);
     await page.getByText('New identity provider').click();
-    await page.getByLabel('Key').fill('corp');
+    await page.getByLabel('Name', { exact: true }).fill('corp');
     await page.getByLabel('Issuer').first().fill(issuer);
-    await page.getByLabel('Audience').first().fill('console-public');
+    await page.getByLabel('Client ID').first().fill('console-public');
     await page.getByRole('button', { name: 'Register' }).click();
     await page.getByRole('button', { name: 'Test sign-in' }).click();
     const steps = page.getByRole('list', { name: 'Test of corp' }).getByRole('listitem');
@@ -84,6 +84,7 @@ describe('people who sign in through a provider for the first time', { skip: noB
     await enterSecret(inbox);
     await inbox.getByText('ada, ada@example.com, from corp').waitFor();
     await assertAccessible(inbox, 'sign-in requests in the inbox', 'usual');
+    await inbox.getByRole('link', { name: 'Inbox 1 pending' }).waitFor();
     await inbox.getByLabel('Admit as').selectOption('viewer');
     await inbox.getByRole('button', { name: 'Admit ada' }).click();
     await inbox.getByText('No sign-in requests.').waitFor();
@@ -105,6 +106,7 @@ describe('people who sign in through a provider for the first time', { skip: noB
     await inbox.getByText("They aren't informed.").waitFor();
     await inbox.getByRole('button', { name: 'Refuse', exact: true }).click();
     await inbox.getByText('No sign-in requests.').waitFor();
+    await inbox.locator('h2:focus', { hasText: 'Sign-in requests' }).waitFor();
     const again = await signIn('corp', 'eve');
     await again.page.getByText(/Your request has been sent/).waitFor();
   });

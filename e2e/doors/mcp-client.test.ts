@@ -101,6 +101,8 @@ describe('an MCP client that knows only the address', { skip: noBrowser || noOpe
     await page.setViewportSize({ width: 1280, height: 800 });
     const count = await line.count();
     await line.first().getByRole('button', { name: 'Disconnect Editor <b>' }).click();
+    await line.first().getByText('Tasks that it has claimed in your name are released.').waitFor();
+    await line.first().getByRole('button', { name: 'Disconnect', exact: true }).click();
     await isGone(line.nth(count - 1));
     const revokedAtMs = performance.now();
     let refused = await call();

@@ -13,7 +13,7 @@ export function administrationOf(
 ): ConnectServices['administration'] {
   if (adminSecret === undefined || tenantId === undefined || issuer === undefined)
     throw new PlainError(
-      'Only the operator of Baton can run this, on the machine with its connection file (BATON_HOME).',
+      'Only the operator of Baton can run this, on the machine with its connection file (BATON_HOME). Administrators can connect an agent on the page Agents and sessions of the console.',
     );
   return { identity, tenantId, issuer };
 }

@@ -206,7 +206,7 @@ test("without the permission admin nothing is created, and the message names it;
   const withoutSecret = { BATON_URL: baton.url, BATON_TOKEN: baton.connection.adminToken };
   assert.match(
     (await runCommand(argsFor(key), withoutSecret)).text,
-    /^Only the operator of Baton can run this/m,
+    /^Only the operator of Baton can run this.*connect an agent on the page Agents and sessions/m,
   );
   await assert.rejects(baton.admin.agents.get(key), (error: unknown) => (error as BatonError).status === 404);
 });

@@ -116,5 +116,5 @@ function personText(item: Item): string {
 
 function roleText({ accessRole, permissions }: Item): unknown {
   const count = (permissions as readonly unknown[]).length;
-  return accessRole ?? (count === 0 ? 'none' : `${count} permissions`);
+  return accessRole ?? (count === 0 ? 'none' : `${count} ${count === 1 ? 'permission' : 'permissions'}`);
 }

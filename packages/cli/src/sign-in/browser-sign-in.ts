@@ -68,8 +68,10 @@ async function openReceiver(state: string, issuer: string): Promise<Receiver> {
   promise.catch(() => undefined);
   const timer = setTimeout(() => reject(new PlainError('Nobody signed in within 10 minutes.')), waitMsMax);
   const server = createServer((req, res) => {
-    const { pathname, searchParams } = new URL(req.url ?? '/', 'http://127.0.0.1');
-    if (req.method !== 'GET' || pathname !== '/callback') return answer(req, res, 404, 'Not found.');
+    // Any page in the browser can send a request here, also one whose address is not valid, such as `//`.
+    const address = URL.parse(req.url ?? '/', 'http://127.0.0.1');
+    if (req.method !== 'GET' || address?.pathname !== '/callback') return answer(req, res, 404, 'Not found.');
+    const { searchParams } = address;
     if (searchParams.get('state') !== state || searchParams.get('iss') !== issuer)
       return answer(req, res, 400, 'This response does not belong to the sign-in of this terminal.');
     const [code, error] = [searchParams.get('code'), searchParams.get('error')];
@@ -80,6 +82,8 @@ async function openReceiver(state: string, issuer: string): Promise<Receiver> {
     answer(req, res, 200, 'You are not signed in. Return to the terminal; you can close this page.');
     reject(signInFailure(error ?? 'invalid_response'));
   });
+  // A connection that another program keeps open must not keep the command running after the sign-in.
+  server.on('connection', (socket) => socket.unref());
   await new Promise<void>((done, failed) => {
     server.once('error', failed);
     server.listen(0, '127.0.0.1', done);

@@ -63,18 +63,31 @@ async function logIn(options: LoginOptions, context: CommandContext): Promise<vo
       exitCode: exitCodes.usage,
     });
   const signedIn = await signIn(url, options, context);
-  const given = signedIn.token ?? { accessToken: async () => accessOf(signedIn.grant) };
-  // The token is stored only after it has worked.
-  const { principal, tenant } = await withClient(ofUrl(url, given, 'login'), (baton) =>
-    baton.harness.getContext(),
-  );
   const name = options.name ?? new URL(url).host;
-  const { profiles } = readProfiles(context.config);
-  writeProfiles(context.config, { current: name, profiles: { ...profiles, [name]: { url, ...signedIn } } });
+  const { principal, tenant } = await store(name, url, signedIn, context);
   await show(context.output, options, { name, url, principal: principal.id, tenant: tenant.id }, () => [
     `Signed in at ${url} as ${principal.displayName} (tenant ${tenant.slug}); the profile is ${name}.`,
     ...shadowNotes(name, context),
   ]);
+}
+
+/**
+ * Stores a sign-in after it has worked. A sign-in that can't be stored, or that this one replaces, is ended on the
+ * server: nothing could use it any more, and the person would have to find it among their connected programs.
+ */
+async function store(name: string, url: string, signedIn: SignedIn, { config }: CommandContext) {
+  const given = signedIn.token ?? { accessToken: async () => accessOf(signedIn.grant) };
+  try {
+    const me = await withClient(ofUrl(url, given, 'login'), (baton) => baton.harness.getContext());
+    const { profiles } = readProfiles(config);
+    writeProfiles(config, { current: name, profiles: { ...profiles, [name]: { url, ...signedIn } } });
+    const replaced = profiles[name]?.grant;
+    if (replaced !== undefined) await revokeGrant(replaced);
+    return me;
+  } catch (error) {
+    if (signedIn.grant !== undefined) await revokeGrant(signedIn.grant);
+    throw error;
+  }
 }
 
 type SignedIn =
@@ -107,7 +120,7 @@ function accessOf({ accessToken, expiresAtMs }: ProfileGrant) {
 function hasBrowser({ environment }: CommandContext['config']): boolean {
   const { DISPLAY, WAYLAND_DISPLAY, SSH_CONNECTION } = environment;
   if (SSH_CONNECTION) return false;
-  return process.platform !== 'linux' || Boolean(DISPLAY ?? WAYLAND_DISPLAY);
+  return process.platform !== 'linux' || Boolean(DISPLAY || WAYLAND_DISPLAY);
 }
 
 async function showCode({ userCode, page, pageWithCode }: DeviceCode): Promise<void> {

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
-import { createServer, type RequestListener, type ServerResponse } from 'node:http';
+import { createServer, type RequestListener, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import type { CliConfig } from '../config.ts';
 import { profilesFile, readProfiles, writeProfiles } from '../profiles.ts';
+import { runProgram } from '../program.ts';
 import { findAuthorizationServer } from './authorization-server.ts';
+import { signInByBrowser } from './browser-sign-in.ts';
 import { credentialOfGrant } from './profile-grant.ts';
 
 let respond: RequestListener;
@@ -115,5 +117,91 @@ describe('a sign-in by browser', () => {
     );
     assert.equal(statSync(profilesFile(config)).mode & 0o777, 0o600);
     assert.equal(statSync(dirname(profilesFile(config))).mode & 0o777, 0o700);
+  });
+});
+
+/** Sends one request with exactly this path. @returns the status */
+const statusOf = (port: string, path: string) =>
+  new Promise<number | undefined>((done, failed) => {
+    request({ host: '127.0.0.1', port, path, agent: false }, (response) => {
+      response.resume();
+      done(response.statusCode);
+    })
+      .once('error', failed)
+      .end();
+  });
+
+test('a request whose address is not valid does not end a sign-in that waits for the browser', async () => {
+  respond = (_req, res) =>
+    res.end(JSON.stringify({ access_token: 'a', refresh_token: 'r', expires_in: 300 }));
+  const endpoints = { deviceEndpoint: `${url}/device`, revocationEndpoint: `${url}/revoke` };
+  const authorization = { authorizationEndpoint: `${url}/authorize`, tokenEndpoint: `${url}/token` };
+  const tokens = await signInByBrowser({ issuer: url, ...endpoints, ...authorization }, async (address) => {
+    const asked = new URL(address).searchParams;
+    const { port } = new URL(asked.get('redirect_uri') ?? '');
+    for (const path of ['//', '//callback', 'http://[', '/callback'])
+      assert.ok([400, 404].includes((await statusOf(port, path)) ?? 0), path);
+    const query = new URLSearchParams({ state: asked.get('state') ?? '', iss: url, code: 'c' });
+    assert.equal(await statusOf(port, `/callback?${query}`), 200);
+  });
+  assert.equal(tokens.refreshToken, 'r');
+});
+
+describe('a sign-in with a code', () => {
+  /** Signs in; `mayUse` is whether Baton accepts the new token. @returns the refresh tokens that were revoked */
+  async function logIn(refreshToken: string, mayUse = true) {
+    const revoked: (string | null)[] = [];
+    respond = (req, res) => {
+      let body = '';
+      req.on('data', (chunk) => {
+        body += String(chunk);
+      });
+      req.on('end', () => {
+        const path = (req.url ?? '').split('?')[0] ?? '';
+        if (path.endsWith('/revoke')) revoked.push(new URLSearchParams(body).get('token'));
+        const isRefused = path.includes('/harness/') && !mayUse;
+        res.writeHead(isRefused ? 403 : 200, { 'content-type': 'application/json' });
+        res.end(JSON.stringify(answerTo(path, isRefused, refreshToken)));
+      });
+    };
+    const lines: string[] = [];
+    const output = {
+      line: (text: string) => void lines.push(text),
+      progress: (text: string) => void lines.push(text),
+      isTerminal: false,
+      columns: 80,
+    };
+    const args = ['login', '--device', '--url', url, '--name', 'mine'];
+    const code = await runProgram(args, { config: { ...config, home: folder }, output });
+    process.exitCode = 0;
+    return { code, revoked, text: lines.join('\n') };
+  }
+  function answerTo(path: string, isRefused: boolean, refreshToken: string): object {
+    if (path.includes('/.well-known/'))
+      return {
+        issuer: url,
+        device_authorization_endpoint: `${url}/iam/oauth2/device-authorization`,
+        authorization_endpoint: `${url}/authorize`,
+      };
+    if (path.endsWith('/device-authorization'))
+      return { user_code: 'ABCD', verification_uri: url, device_code: 'd', interval: 1, expires_in: 60 };
+    if (path.endsWith('/token'))
+      return { access_token: 'a.b.c', refresh_token: refreshToken, expires_in: 300 };
+    if (isRefused) return { error: { code: 'permission_denied', message: 'No.' } };
+    return { principal: { id: 'p', displayName: 'Ada' }, tenant: { id: 't', slug: 'acme' } };
+  }
+  const stored = () => readProfiles(config).profiles['mine']?.grant?.refreshToken;
+
+  test('ends the sign-in that it replaces', async () => {
+    writeProfiles(config, { current: undefined, profiles: {} });
+    assert.deepEqual((await logIn('r1')).revoked, []);
+    const second = await logIn('r2');
+    assert.deepEqual([second.code, second.revoked, stored()], [0, ['r1'], 'r2']);
+  });
+
+  test('that Baton does not accept is ended, and keeps the former one', async () => {
+    writeProfiles(config, { current: 'mine', profiles: { mine: { url, grant: grant('r1') } } });
+    const { code, revoked, text } = await logIn('r2', false);
+    assert.deepEqual([code, revoked, stored()], [1, ['r2'], 'r1'], text);
   });
 });

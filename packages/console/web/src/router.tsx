@@ -13,6 +13,7 @@ import { journalSearch } from './journal/journal-search.ts';
 import { ErrorNote } from './parts/Notes.tsx';
 import { processesSearch } from './processes/processes-search.ts';
 import { meQuery, queries } from './queries.ts';
+import { Root } from './shell/Root.tsx';
 import { Missing, Shell } from './shell/Shell.tsx';
 import { TaskPage } from './task/TaskPage.tsx';
 import { WorkPage } from './work/WorkPage.tsx';
@@ -26,7 +27,7 @@ const strictly =
     ...read(given),
   });
 
-const root = createRootRoute({ notFoundComponent: Missing });
+const root = createRootRoute({ component: Root, notFoundComponent: Missing });
 
 const signIn = createRoute({
   getParentRoute: () => root,

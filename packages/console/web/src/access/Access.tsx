@@ -1,11 +1,12 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import type { SubmitEvent } from 'react';
 import { BatonError } from '@baton/sdk';
 import type { JoinedPerson } from '@baton/sdk/people';
 import { baton } from '../client.ts';
+import { Form } from '../parts/Form.tsx';
 import { ErrorNote, Loading } from '../parts/Notes.tsx';
 import { notify } from '../parts/Notices.tsx';
 import { Allows } from './Allows.tsx';
+import { countPermissions } from './access-queries.ts';
 import { RoleChoice } from './RoleChoice.tsx';
 
 interface AccessProps {
@@ -33,7 +34,7 @@ export function Access({ person, principalId, mayWrite }: AccessProps) {
         <>
           <p>
             {accessRole === null
-              ? `${permissions.length} permissions without an access role. With them, ${person.displayName} can:`
+              ? `${countPermissions(permissions)} without an access role. With that, ${person.displayName} can:`
               : `With the role ${accessRole}, ${person.displayName} can:`}
           </p>
           <Allows texts={allows} />
@@ -83,26 +84,30 @@ function ChangeRole({ principalId, displayName, accessRole, version }: ChangeRol
         void queries.invalidateQueries({ queryKey: [key] });
     },
   });
-  function onSubmit(event: SubmitEvent<HTMLFormElement>) {
-    event.preventDefault();
-    change.mutate(String(new FormData(event.currentTarget).get('role')));
-  }
   const isEscalation = change.error instanceof BatonError && change.error.code === 'permission_escalation';
   return (
-    <form className="stack" onSubmit={onSubmit}>
+    <Form
+      error={change.error}
+      fields={{ accessRole: 'role' }}
+      note={(error) => (
+        <>
+          {isEscalation && (
+            <p role="alert">
+              You can only change the access of somebody who may do no more than you, and only to as much.
+            </p>
+          )}
+          <ErrorNote error={error} />
+        </>
+      )}
+      onSubmit={(form) => change.mutate(String(new FormData(form).get('role')))}
+    >
       <RoleChoice label="Change the role to" given={accessRole} isExplained />
       <p className="soft">The change applies to the next request, and to pages that are open.</p>
-      {isEscalation && (
-        <p role="alert">
-          You can only change the access of somebody who may do no more than you, and only to as much.
-        </p>
-      )}
-      {change.isError && <ErrorNote error={change.error} />}
       <div className="row">
         <button type="submit" disabled={change.isPending}>
           {change.isPending ? 'Changing …' : 'Change role'}
         </button>
       </div>
-    </form>
+    </Form>
   );
 }

@@ -2,16 +2,19 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { AccessRole } from '@baton/sdk';
-import { Act, Create, Field, Line, readValues, type Values } from '../administration/Section.tsx';
+import { Act, Create, Line, readValues, type Values } from '../administration/Section.tsx';
 import { baton } from '../client.ts';
 import { Allowed } from '../parts/Allowed.tsx';
+import { Field } from '../parts/Field.tsx';
+import { Form } from '../parts/Form.tsx';
+import { FormProblem } from '../parts/form-faults.ts';
 import { useLineKeys } from '../parts/line-keys.ts';
-import { ErrorNote, FormProblem, Loading } from '../parts/Notes.tsx';
+import { ErrorNote, Loading } from '../parts/Notes.tsx';
 import table from '../parts/table.module.css';
 import { meQuery } from '../queries.ts';
 import { useTitle } from '../shell/title.ts';
 import { Allows } from './Allows.tsx';
-import { accessRolesQuery } from './access-queries.ts';
+import { accessRolesQuery, missingOf } from './access-queries.ts';
 import { PermissionChoice } from './PermissionChoice.tsx';
 
 /** The built-in access roles and the tenant's own, and what each allows. */
@@ -34,7 +37,13 @@ function Content() {
   useLineKeys();
   const queries = useQueryClient();
   const roles = useQuery(accessRolesQuery);
-  const mayWrite = useQuery(meQuery).data?.permissions.includes('principals.write') ?? false;
+  const mine = useQuery(meQuery).data?.permissions ?? [];
+  const mayWrite = mine.includes('principals.write');
+  const [copied, setCopied] = useState<Copied>();
+  function copy(role: AccessRole) {
+    const permissions = role.permissions.filter((name) => missingOf([name], mine).length === 0);
+    setCopied({ ...role, permissions, place: (copied?.place ?? 0) + 1 });
+  }
   async function create(values: Values, idempotencyKey: string) {
     const description = values.text('description');
     requirePermissions(values);
@@ -47,6 +56,7 @@ function Content() {
       },
       { idempotencyKey },
     );
+    setCopied(undefined);
     await queries.invalidateQueries({ queryKey: ['access-roles'] });
   }
   return (
@@ -56,8 +66,23 @@ function Content() {
         them at once. Built-in roles can't be changed.
       </p>
       {mayWrite ? (
-        <Create title="New role" make={create}>
-          <Field name="name" label="Name" required maxLength={120} placeholder="Planner" />
+        <Create
+          key={copied?.place ?? 0}
+          title="New role"
+          make={create}
+          isOpenAtFirst={copied !== undefined}
+          codes={roleFieldCodes}
+        >
+          {copied !== undefined && <p className="soft">A copy of {copied.name}. Choose a name and a key.</p>}
+          <Field
+            name="name"
+            label="Name"
+            required
+            maxLength={120}
+            placeholder="Planner"
+            defaultValue={copied && `Copy of ${copied.name}`.slice(0, 120)}
+            autoFocus={copied !== undefined}
+          />
           <Field
             name="key"
             label="Key"
@@ -65,10 +90,12 @@ function Content() {
             required
             pattern="[a-z][a-z0-9\-]{1,31}"
             maxLength={32}
+            title="2 to 32 lower-case letters, digits and -, beginning with a letter"
             placeholder="planner"
+            defaultValue={copied && `${copied.key.slice(0, 27)}-copy`}
           />
-          <Field name="description" label="Description" maxLength={2000} />
-          <PermissionChoice given={[]} />
+          <Field name="description" label="Description" maxLength={2000} defaultValue={copied?.description} />
+          <PermissionChoice given={copied?.permissions ?? []} />
         </Create>
       ) : (
         <p className="soft">
@@ -80,7 +107,7 @@ function Content() {
       {roles.data !== undefined && (
         <ul className={table.lines}>
           {roles.data.map((role) => (
-            <RoleLine key={role.key} role={role} mayWrite={mayWrite} />
+            <RoleLine key={role.key} role={role} mayWrite={mayWrite} onCopy={() => copy(role)} />
           ))}
         </ul>
       )}
@@ -88,12 +115,29 @@ function Content() {
   );
 }
 
+/** The role that the form for a new role is filled in with; each copy is another form. */
+type Copied = Pick<AccessRole, 'key' | 'name' | 'description' | 'permissions'> & { readonly place: number };
+
+const roleFieldCodes = {
+  access_role_key_conflict: 'key',
+  invalid_permissions: 'permissions',
+  permission_escalation: 'permissions',
+  permissions_not_allowed_for_kind: 'permissions',
+};
+
 /** A role without permissions is refused by coordination, too, but in terms of the request's schema. */
 function requirePermissions(values: Values): void {
-  if (values.all('permissions').length === 0) throw new FormProblem('Choose at least one permission.');
+  if (values.all('permissions').length === 0)
+    throw new FormProblem('Choose at least one permission.', 'permissions');
 }
 
-function RoleLine({ role, mayWrite }: { role: AccessRole; mayWrite: boolean }) {
+interface RoleLineProps {
+  readonly role: AccessRole;
+  readonly mayWrite: boolean;
+  onCopy(): void;
+}
+
+function RoleLine({ role, mayWrite, onCopy }: RoleLineProps) {
   const queries = useQueryClient();
   const [shown, setShown] = useState<'allows' | 'edit'>();
   const toggle = (part: 'allows' | 'edit') => setShown(shown === part ? undefined : part);
@@ -120,6 +164,11 @@ function RoleLine({ role, mayWrite }: { role: AccessRole; mayWrite: boolean }) {
           >
             What it allows
           </button>
+          {mayWrite && (
+            <button type="button" aria-label={`Copy ${name}`} onClick={onCopy}>
+              Copy
+            </button>
+          )}
           {mayWrite && !isBuiltIn && (
             <>
               <button
@@ -173,18 +222,11 @@ function EditRole({ role, onDone }: { role: AccessRole; onDone: () => void }) {
     },
   });
   return (
-    <form
-      className="stack"
-      onSubmit={(event) => {
-        event.preventDefault();
-        save.mutate(readValues(event.currentTarget));
-      }}
-    >
+    <Form error={save.error} codes={roleFieldCodes} onSubmit={(form) => save.mutate(readValues(form))}>
       <Field name="name" label="Name" required maxLength={120} defaultValue={role.name} />
       <Field name="description" label="Description" maxLength={2000} defaultValue={role.description} />
       <PermissionChoice given={role.permissions} />
       <p className="soft">The change applies to everybody who has the role, at once.</p>
-      {save.isError && <ErrorNote error={save.error} />}
       <div className="row">
         <button type="submit" className="primary" disabled={save.isPending}>
           {save.isPending ? 'Saving …' : 'Save'}
@@ -193,6 +235,6 @@ function EditRole({ role, onDone }: { role: AccessRole; onDone: () => void }) {
           Cancel
         </button>
       </div>
-    </form>
+    </Form>
   );
 }

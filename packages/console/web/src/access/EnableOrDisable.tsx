@@ -1,13 +1,11 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import type { SubmitEvent } from 'react';
 import type { JoinedPerson } from '@baton/sdk/people';
 import type { Administration } from '../administration/admin-secret.ts';
-import styles from '../administration/administration.module.css';
 import { describeRemainingAccess } from '../administration/remaining-access.ts';
 import { Act } from '../administration/Section.tsx';
-import { ErrorNote } from '../parts/Notes.tsx';
+import { Form } from '../parts/Form.tsx';
 import { disablePerson, enablePerson } from './change-status.ts';
-import { RoleChoice } from './RoleChoice.tsx';
+import { RoleChoice, roleCodes } from './RoleChoice.tsx';
 
 interface EnableOrDisableProps {
   readonly person: JoinedPerson;
@@ -60,24 +58,24 @@ function Enable({ person, administration, onDone }: EnableOrDisableProps & { rea
     mutationFn: (role: string) => enablePerson(person, administration, role),
     onSettled: onDone,
   });
-  function onSubmit(event: SubmitEvent<HTMLFormElement>) {
-    event.preventDefault();
-    enable.mutate(String(new FormData(event.currentTarget).get('role') ?? ''));
-  }
   const needsRole = person.principalId !== null && person.agent === null && person.permissions.length === 0;
   return (
-    <form className="stack" onSubmit={onSubmit}>
+    <Form
+      error={enable.error}
+      fields={{ accessRole: 'role' }}
+      codes={roleCodes}
+      onSubmit={(form) => enable.mutate(String(new FormData(form).get('role') ?? ''))}
+    >
       {needsRole ? (
         <RoleChoice label="Role" given={person.kind === 'human' ? 'member' : null} isExplained />
       ) : (
-        <p className={styles.field}>The access does not change.</p>
+        <p>The access does not change.</p>
       )}
-      {enable.isError && <ErrorNote error={enable.error} />}
       <div className="row">
         <button type="submit" disabled={enable.isPending}>
           {enable.isPending ? 'Enabling …' : 'Enable'}
         </button>
       </div>
-    </form>
+    </Form>
   );
 }

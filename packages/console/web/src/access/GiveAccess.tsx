@@ -1,12 +1,11 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import type { SubmitEvent } from 'react';
 import type { JoinedPerson } from '@baton/sdk/people';
 import type { Administration } from '../administration/admin-secret.ts';
+import { Form } from '../parts/Form.tsx';
 import { useIdempotencyKeys } from '../parts/idempotency.ts';
-import { ErrorNote } from '../parts/Notes.tsx';
 import { admit } from './NewAgent.tsx';
-import { RoleChoice } from './RoleChoice.tsx';
+import { RoleChoice, roleCodes } from './RoleChoice.tsx';
 
 interface GiveAccessProps {
   readonly person: JoinedPerson;
@@ -31,22 +30,22 @@ export function GiveAccess({ person, administration }: GiveAccessProps) {
     onSuccess: (id) => navigate({ to: '/people/$id', params: { id } }),
     onSettled: () => queries.invalidateQueries({ queryKey: ['administration'] }),
   });
-  function onSubmit(event: SubmitEvent<HTMLFormElement>) {
-    event.preventDefault();
-    give.mutate(String(new FormData(event.currentTarget).get('role')));
-  }
   return (
     <section className="card stack" aria-labelledby="give">
       <h2 id="give">Give access</h2>
-      <form className="stack" onSubmit={onSubmit}>
+      <Form
+        error={give.error}
+        fields={{ accessRole: 'role' }}
+        codes={roleCodes}
+        onSubmit={(form) => give.mutate(String(new FormData(form).get('role')))}
+      >
         <RoleChoice label="Role" isExplained />
-        {give.isError && <ErrorNote error={give.error} />}
         <div className="row">
           <button type="submit" className="primary" disabled={give.isPending}>
             {give.isPending ? 'Giving access …' : 'Give access'}
           </button>
         </div>
-      </form>
+      </Form>
     </section>
   );
 }

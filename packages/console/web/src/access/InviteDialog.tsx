@@ -1,12 +1,13 @@
 import { Dialog } from '@base-ui/react/dialog';
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { type SubmitEvent, useId, useState } from 'react';
+import { useState } from 'react';
 import { type Invited, InviteFailure, invitePerson, mailInvitation, type NewInvite } from '@baton/sdk/people';
 import { AdministrationGate } from '../administration/AdministrationGate.tsx';
 import { type Administration, useAdministration } from '../administration/admin-secret.ts';
-import styles from '../administration/administration.module.css';
-import { Field } from '../administration/Section.tsx';
+import { readValues } from '../administration/Section.tsx';
 import { baton } from '../client.ts';
+import { Field, LongField, SelectField } from '../parts/Field.tsx';
+import { Form } from '../parts/Form.tsx';
 import { useIdempotencyKeys } from '../parts/idempotency.ts';
 import { ErrorNote, Loading } from '../parts/Notes.tsx';
 import dialog from '../shell/shell.module.css';
@@ -60,7 +61,6 @@ function InviteForm({
   const queries = useQueryClient();
   const roles = useQuery(accessRolesQuery);
   const keys = useIdempotencyKeys();
-  const id = useId();
   const create = useMutation({
     // The response contains the secret of the link, so it must not enter the mutation cache.
     mutationFn: async (invite: NewInvite) => {
@@ -77,10 +77,8 @@ function InviteForm({
     },
     onSettled: () => queries.invalidateQueries({ queryKey: ['administration'] }),
   });
-  function onSubmit(event: SubmitEvent<HTMLFormElement>) {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget);
-    const text = (name: string) => String(form.get(name) ?? '').trim();
+  function onSubmit(form: HTMLFormElement) {
+    const { text } = readValues(form);
     create.mutate({
       displayName: text('name'),
       accessRole: text('role'),
@@ -91,32 +89,35 @@ function InviteForm({
   }
   if (roles.isPending) return <Loading lines={4} />;
   return (
-    <form className="stack" onSubmit={onSubmit}>
+    <Form
+      error={create.error}
+      fields={{
+        displayName: 'name',
+        'profile.email': 'email',
+        accessRole: 'role',
+        expiresInSeconds: 'days',
+      }}
+      note={(error) => <InviteError error={error} />}
+      onSubmit={onSubmit}
+    >
       <Field name="name" label="Name" required maxLength={200} autoFocus />
       <Field name="email" label="E-mail (optional)" type="email" maxLength={320} />
       <RoleChoice label="Role" given="member" isExplained />
-      <label className={styles.field} htmlFor={`${id}-days`}>
-        <span>The link works for</span>
-        <select id={`${id}-days`} name="days" defaultValue="7">
-          {lifetimes.map((days) => (
-            <option key={days} value={days}>
-              {days === 1 ? '1 day' : `${days} days`}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label className={styles.field} htmlFor={`${id}-message`}>
-        <span>Message (optional)</span>
-        <textarea id={`${id}-message`} name="message" rows={2} maxLength={1000} />
-      </label>
-      {create.isError && <InviteError error={create.error} />}
+      <SelectField name="days" label="The link works for" defaultValue="7">
+        {lifetimes.map((days) => (
+          <option key={days} value={days}>
+            {days === 1 ? '1 day' : `${days} days`}
+          </option>
+        ))}
+      </SelectField>
+      <LongField name="message" label="Message (optional)" rows={2} maxLength={1000} />
       <div className="row">
         <button type="submit" className="primary" disabled={create.isPending}>
           {create.isPending ? 'Inviting …' : 'Create link'}
         </button>
         <Dialog.Close>Cancel</Dialog.Close>
       </div>
-    </form>
+    </Form>
   );
 }
 

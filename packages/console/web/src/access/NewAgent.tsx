@@ -1,9 +1,9 @@
 import { useQueryClient } from '@tanstack/react-query';
 import type { Administration } from '../administration/admin-secret.ts';
-import styles from '../administration/administration.module.css';
-import { Create, Field, type Values } from '../administration/Section.tsx';
+import { Create, type Values } from '../administration/Section.tsx';
 import { baton } from '../client.ts';
-import { RoleChoice } from './RoleChoice.tsx';
+import { Field, SelectField } from '../parts/Field.tsx';
+import { RoleChoice, roleCodes } from './RoleChoice.tsx';
 
 /** Creates an agent or a program in both services, with a role. */
 export function NewAgent({ administration }: { administration: Administration }) {
@@ -23,15 +23,17 @@ export function NewAgent({ administration }: { administration: Administration })
     void queries.invalidateQueries({ queryKey: ['principals'] });
   }
   return (
-    <Create title="New agent or program" make={create}>
+    <Create
+      title="New agent or program"
+      make={create}
+      fields={{ displayName: 'name', accessRole: 'role' }}
+      codes={roleCodes}
+    >
       <Field name="name" label="Name" required maxLength={200} />
-      <label className={styles.field}>
-        <span>Kind</span>
-        <select name="kind" defaultValue="agent">
-          <option value="agent">agent</option>
-          <option value="workload">program</option>
-        </select>
-      </label>
+      <SelectField name="kind" label="Kind" defaultValue="agent">
+        <option value="agent">agent</option>
+        <option value="workload">program</option>
+      </SelectField>
       <RoleChoice label="Role" given="member" isExplained />
     </Create>
   );

@@ -8,6 +8,7 @@ import { Moment } from '../parts/Moment.tsx';
 import { ErrorNote, Loading } from '../parts/Notes.tsx';
 import { ShowMore } from '../parts/ShowMore.tsx';
 import table from '../parts/table.module.css';
+import { countPermissions } from './access-queries.ts';
 import { type PeopleSearch, stateNames } from './people-search.ts';
 
 /** Everybody in both services, page by page, with both records under one name. */
@@ -92,5 +93,5 @@ function PersonLine({ person }: { person: JoinedPerson }) {
 /** The access of somebody in a few words. */
 export function roleText({ accessRole, permissions }: JoinedPerson): string {
   if (accessRole !== null) return accessRole;
-  return permissions.length === 0 ? 'no role' : `${permissions.length} permissions without a role`;
+  return permissions.length === 0 ? 'no role' : `${countPermissions(permissions)} without a role`;
 }

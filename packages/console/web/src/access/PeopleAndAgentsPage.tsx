@@ -5,6 +5,7 @@ import { AdministrationGate } from '../administration/AdministrationGate.tsx';
 import { useAdministration } from '../administration/admin-secret.ts';
 import styles from '../administration/administration.module.css';
 import { Allowed } from '../parts/Allowed.tsx';
+import { Field, SelectField } from '../parts/Field.tsx';
 import { useLineKeys } from '../parts/line-keys.ts';
 import { meQuery } from '../queries.ts';
 import { accessRolesQuery } from './access-queries.ts';
@@ -36,7 +37,8 @@ function Content() {
   const administration = useAdministration();
   // Outside the part that is removed when the administration is locked: a link is shown until the person closes it.
   const [renewed, setRenewed] = useState<MailedInvitation>();
-  const mayWrite = useQuery(meQuery).data?.permissions.includes('principals.write') ?? false;
+  const mine = useQuery(meQuery).data?.permissions ?? [];
+  const mayWrite = mine.includes('principals.write');
   const setInvite = (isOpen: boolean) =>
     void navigate({ search: (now) => peopleSearch({ ...now, invite: isOpen }) });
   return (
@@ -53,7 +55,7 @@ function Content() {
           </p>
         )}
         <Link to="/people/roles">Access roles</Link>
-        <Link to="/agents">Agents and sessions</Link>
+        {mine.includes('sessions.manage') && <Link to="/agents">Agents and sessions</Link>}
       </div>
       {renewed !== undefined && (
         <div className={`card ${styles.secret}`}>
@@ -95,10 +97,14 @@ function Filters({ search }: { search: PeopleSearch }) {
           set('q', String(new FormData(event.currentTarget).get('q')).trim());
         }}
       >
-        <label className={styles.field}>
-          <span>Name or e-mail</span>
-          <input name="q" type="search" defaultValue={search.q} key={search.q} maxLength={200} />
-        </label>
+        <Field
+          key={search.q}
+          name="q"
+          label="Name or e-mail"
+          type="search"
+          defaultValue={search.q}
+          maxLength={200}
+        />
         <Choice label="Kind" value={search.kind} names={kindNames} onChange={(value) => set('kind', value)} />
         <Choice
           label="Role"
@@ -127,17 +133,14 @@ interface ChoiceProps {
 
 function Choice({ label, value = '', names, onChange }: ChoiceProps) {
   return (
-    <label className={styles.field}>
-      <span>{label}</span>
-      <select value={value} onChange={({ target }) => onChange(target.value)}>
-        <option value="">all</option>
-        {value !== '' && names[value] === undefined && <option value={value}>{value}</option>}
-        {Object.entries(names).map(([key, name]) => (
-          <option key={key} value={key}>
-            {name}
-          </option>
-        ))}
-      </select>
-    </label>
+    <SelectField label={label} value={value} onChange={({ target }) => onChange(target.value)}>
+      <option value="">all</option>
+      {value !== '' && names[value] === undefined && <option value={value}>{value}</option>}
+      {Object.entries(names).map(([key, name]) => (
+        <option key={key} value={key}>
+          {name}
+        </option>
+      ))}
+    </SelectField>
   );
 }

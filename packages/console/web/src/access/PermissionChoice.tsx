@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
+import { useFault } from '../parts/Form.tsx';
 import { ErrorNote, Loading } from '../parts/Notes.tsx';
 import { meQuery } from '../queries.ts';
 import styles from './access.module.css';
@@ -8,11 +9,18 @@ import { missingOf, permissionsQuery } from './access-queries.ts';
 export function PermissionChoice({ given }: { given: readonly string[] }) {
   const mine = useQuery(meQuery).data?.permissions ?? [];
   const { data, isPending, isError, error, refetch } = useQuery(permissionsQuery);
+  const { id, message, note } = useFault('permissions');
+  const isRefused = message !== undefined;
   if (isError) return <ErrorNote error={error} onRetry={() => void refetch()} />;
   if (isPending) return <Loading lines={6} />;
   return (
-    <fieldset className={styles.permissions}>
+    <fieldset
+      className={styles.permissions}
+      data-refused={isRefused || undefined}
+      aria-describedby={isRefused ? id : undefined}
+    >
       <legend>People and agents with this role can</legend>
+      {note}
       {data.map(({ name, allows, peopleOnly }) => {
         const isMine = missingOf([name], mine).length === 0;
         return (

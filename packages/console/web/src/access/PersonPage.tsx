@@ -128,12 +128,14 @@ function Person({ person, administration, onSecret }: PersonProps) {
       ) : (
         <>
           <Access person={person} principalId={principalId} mayWrite={mayWrite} />
-          <section className="card stack" aria-labelledby="work">
-            <h2 id="work">Work in progress</h2>
-            <p>
-              <Link to="/agents">Agents and sessions</Link> has the sessions and claimed tasks of everybody.
-            </p>
-          </section>
+          {me?.permissions.includes('sessions.manage') && (
+            <section className="card stack" aria-labelledby="work">
+              <h2 id="work">Work in progress</h2>
+              <p>
+                <Link to="/agents">Agents and sessions</Link> has the sessions and claimed tasks of everybody.
+              </p>
+            </section>
+          )}
         </>
       )}
       {administration !== undefined && kind === 'human' && iamPrincipalId !== null && (

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import styles from '../administration/administration.module.css';
+import { SelectField } from '../parts/Field.tsx';
 import { ErrorNote } from '../parts/Notes.tsx';
 import { meQuery } from '../queries.ts';
 import { Allows } from './Allows.tsx';
@@ -13,6 +13,13 @@ interface RoleChoiceProps {
   /** Whether the permissions of the role are listed below. */
   readonly isExplained?: boolean;
 }
+
+/** The field of a `RoleChoice` by error code. */
+export const roleCodes = {
+  permission_escalation: 'role',
+  permissions_not_allowed_for_kind: 'role',
+  visibility_escalation: 'role',
+};
 
 /** A select named `role` with the access roles. Nobody can give a permission that they don't have. */
 export function RoleChoice({ label, given, isExplained = false }: RoleChoiceProps) {
@@ -28,22 +35,25 @@ export function RoleChoice({ label, given, isExplained = false }: RoleChoiceProp
   const role = all.find((one) => one.key === key);
   return (
     <>
-      <label className={styles.field}>
-        <span>{label}</span>
-        <select name="role" required value={key} onChange={({ target }) => setChosen(target.value)}>
-          {role === undefined && (
-            <option value="" disabled>
-              {roles.isPending ? 'Loading …' : 'Select …'}
-            </option>
-          )}
-          {all.map((one) => (
-            <option key={one.key} value={one.key} disabled={!isGiven(one) && one.key !== given}>
-              {one.name}
-              {!isGiven(one) && ' (allows more than you may do)'}
-            </option>
-          ))}
-        </select>
-      </label>
+      <SelectField
+        name="role"
+        label={label}
+        required
+        value={key}
+        onChange={({ target }) => setChosen(target.value)}
+      >
+        {role === undefined && (
+          <option value="" disabled>
+            {roles.isPending ? 'Loading …' : 'Select …'}
+          </option>
+        )}
+        {all.map((one) => (
+          <option key={one.key} value={one.key} disabled={!isGiven(one) && one.key !== given}>
+            {one.name}
+            {!isGiven(one) && ' (allows more than you may do)'}
+          </option>
+        ))}
+      </SelectField>
       {role !== undefined && role.description !== '' && <p className="soft">{role.description}</p>}
       {isExplained && role !== undefined && (
         <details>

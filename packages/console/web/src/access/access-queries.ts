@@ -17,3 +17,7 @@ export const permissionsQuery = queryOptions({
 /** The permissions of a role that this person doesn't have, and so can't give. */
 export const missingOf = (permissions: readonly string[], mine: readonly string[]): string[] =>
   mine.includes('admin') ? [] : permissions.filter((name) => !mine.includes(name));
+
+/** The number of permissions in words. */
+export const countPermissions = ({ length }: readonly string[]): string =>
+  length === 1 ? '1 permission' : `${length} permissions`;

@@ -7,6 +7,7 @@ import {
   all,
   click,
   copied,
+  describedBy,
   everything,
   exampleOf,
   fill,
@@ -410,7 +411,7 @@ describe('the page of a person', () => {
   test('nothing is selected for somebody without a role, so that no click takes their access by mistake', async () => {
     const access = exampleOf('principals.getAccess', { accessRole: null, permissions: ['tasks.read'] });
     await openPerson({ 'principals.getAccess': access });
-    await see('1 permissions without an access role.');
+    await see('1 permission without an access role.');
     assert.equal((await find<HTMLSelectElement>('combobox', 'Change the role to')).value, '');
   });
 
@@ -529,6 +530,51 @@ describe('access roles', () => {
     });
   });
 
+  test('a copy opens the form for a new one, filled in with what this person may give', async () => {
+    const wide = role('wide', ['tasks.read', 'skills.execute'], { name: 'Wide', description: 'Sees all' });
+    const service = await openRoles({
+      'accessRoles.list': pageOf(wide, own),
+      'accessRoles.create': exampleOf('accessRoles.create'),
+    });
+    await click('button', 'Copy Wide');
+    await see('A copy of Wide.');
+    const name = await find<HTMLInputElement>('textbox', 'Name');
+    assert.equal(document.activeElement, name);
+    assert.deepEqual(
+      [name.value, (await find<HTMLInputElement>('textbox', 'Key')).value],
+      ['Copy of Wide', 'wide-copy'],
+    );
+    await click('button', 'Copy Planner');
+    assert.equal((await find<HTMLInputElement>('textbox', 'Name')).value, 'Copy of Planner');
+    await click('button', 'Copy Wide');
+    await submit('textbox', 'Name');
+    assert.deepEqual(service.askedFor('accessRoles.create')[0]?.body, {
+      key: 'wide-copy',
+      name: 'Copy of Wide',
+      description: 'Sees all',
+      permissions: ['tasks.read'],
+    });
+    await unseen('A copy of Wide.');
+    assert.equal((await find('summary', 'New role')).closest('details')?.open, false);
+  });
+
+  test('the key that another role has is refused beside its field', async () => {
+    const taken = 'Another role has this key.';
+    await openRoles({ 'accessRoles.create': new Refusal(409, 'access_role_key_conflict', taken) });
+    (await find('summary', 'New role')).click();
+    await settled();
+    await fill('textbox', 'Name', 'Reader');
+    await fill('textbox', 'Key', 'viewer');
+    await click('checkbox', /^see tasks/);
+    await submit('textbox', 'Name');
+    const key = await find('textbox', 'Key');
+    assert.equal(document.activeElement, key);
+    assert.equal(describedBy(key), `2 to 32 lower-case letters, digits and -; it never changes. ${taken}`);
+    notSeen('access_role_key_conflict');
+    await fill('textbox', 'Key', 'reader');
+    notSeen(taken);
+  });
+
   test('one without permissions is not sent, and the form shows what is missing', async () => {
     const service = await openRoles();
     (await find('summary', 'New role')).click();
@@ -537,6 +583,7 @@ describe('access roles', () => {
     await fill('textbox', /^Key/, 'reader');
     await submit('textbox', 'Name');
     await see('Choose at least one permission.');
+    assert.equal(document.activeElement, await find('checkbox', /^see tasks/));
     assert.equal(service.askedFor('accessRoles.create').length, 0);
   });
 
@@ -560,6 +607,6 @@ describe('access roles', () => {
   test('somebody who may only read sees no button', async () => {
     await openRoles({}, { permissions: ['principals.read'] });
     await see('you need the permission principals.write');
-    assert.ok(!isThere('button', 'Edit Planner') && !isThere('summary', 'New role'));
+    assert.ok(!isThere('button', /^(Edit|Copy)/) && !isThere('summary', 'New role'));
   });
 });

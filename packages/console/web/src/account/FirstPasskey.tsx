@@ -1,9 +1,9 @@
 import { useMutation } from '@tanstack/react-query';
-import type { SubmitEvent } from 'react';
 import { post } from '../client.ts';
-import { ErrorNote } from '../parts/Notes.tsx';
+import { Field } from '../parts/Field.tsx';
+import { Form } from '../parts/Form.tsx';
 import { PasskeyProblemNote } from '../passkeys/PasskeyProblemNote.tsx';
-import { suggestPasskeyName } from '../passkeys/passkey-name.ts';
+import { passkeyNameIn, suggestPasskeyName } from '../passkeys/passkey-name.ts';
 import { createPasskey, passkeyProblem, publicIdentity } from '../passkeys/webauthn.ts';
 import styles from './account.module.css';
 
@@ -19,10 +19,6 @@ export function FirstPasskey() {
     // The page continues with the session of the passkey.
     onSuccess: () => location.reload(),
   });
-  function onSubmit(event: SubmitEvent<HTMLFormElement>) {
-    event.preventDefault();
-    add.mutate(String(new FormData(event.currentTarget).get('name')).trim() || suggestPasskeyName());
-  }
   return (
     <section className="card stack" aria-labelledby="first-passkey">
       <h2 id="first-passkey">Add your first passkey</h2>
@@ -31,19 +27,20 @@ export function FirstPasskey() {
         face, and no longer need that address. It can be added within five minutes of the sign-in.
       </p>
       {problem === undefined ? (
-        <form className={styles.add} onSubmit={onSubmit}>
-          <label className={styles.field}>
-            <span>Name of the passkey</span>
-            <input name="name" defaultValue={suggestPasskeyName()} maxLength={200} autoComplete="off" />
-          </label>
+        <Form className={styles.add} error={add.error} onSubmit={(form) => add.mutate(passkeyNameIn(form))}>
+          <Field
+            name="name"
+            label="Name of the passkey"
+            defaultValue={suggestPasskeyName()}
+            maxLength={200}
+          />
           <button type="submit" className="primary" disabled={add.isPending}>
             {add.isPending ? 'Waiting for your device …' : 'Add a passkey'}
           </button>
-        </form>
+        </Form>
       ) : (
         <PasskeyProblemNote problem={problem} />
       )}
-      {add.isError && <ErrorNote error={add.error} />}
     </section>
   );
 }

@@ -1,17 +1,17 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
+import { Act } from '../administration/Section.tsx';
 import { type OwnGrant, post } from '../client.ts';
 import { Moment } from '../parts/Moment.tsx';
-import { ErrorNote } from '../parts/Notes.tsx';
 import table from '../parts/table.module.css';
 import styles from './account.module.css';
 
 /** The programs that the person has connected through a browser. The access of each can be ended. */
 export function OwnGrants({ grants }: { grants: readonly OwnGrant[] }) {
   const queries = useQueryClient();
-  const end = useMutation({
-    mutationFn: (id: string) => post<object>('grant-end', { id }),
-    onSettled: () => queries.invalidateQueries({ queryKey: ['account'] }),
-  });
+  const end = (id: string) =>
+    post<object>('grant-end', { id }).finally(
+      () => void queries.invalidateQueries({ queryKey: ['account'] }),
+    );
   return (
     <section className="stack" aria-labelledby="grants">
       <h2 id="grants">Connected programs</h2>
@@ -31,20 +31,34 @@ export function OwnGrants({ grants }: { grants: readonly OwnGrant[] }) {
               <Facts grant={grant} />
             </div>
             <div className="row">
-              <button
-                type="button"
-                aria-label={`Disconnect ${grant.name}`}
-                disabled={end.isPending}
-                onClick={() => end.mutate(grant.id)}
-              >
-                Disconnect
-              </button>
+              <Act
+                label="Disconnect"
+                name={`Disconnect ${grant.name}`}
+                confirm="sure"
+                note={<Consequence grant={grant} />}
+                act={() => end(grant.id)}
+              />
             </div>
           </li>
         ))}
       </ul>
-      {end.isError && <ErrorNote error={end.error} />}
     </section>
+  );
+}
+
+function Consequence({ grant: { name, agentId, agentName } }: { grant: OwnGrant }) {
+  return (
+    <>
+      <bdi>{name}</bdi> loses its access at once, and must be connected again.{' '}
+      {agentId === null ? (
+        'Tasks that it has claimed in your name'
+      ) : (
+        <>
+          Tasks that it has claimed as <bdi>{agentName}</bdi>
+        </>
+      )}{' '}
+      are released.
+    </>
   );
 }
 

@@ -1,12 +1,14 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { type SubmitEvent, useState } from 'react';
+import { useState } from 'react';
 import { type Passkey, post } from '../client.ts';
+import { Field } from '../parts/Field.tsx';
+import { Form } from '../parts/Form.tsx';
 import { ErrorNote } from '../parts/Notes.tsx';
 import table from '../parts/table.module.css';
 import { withFreshSignIn } from '../passkeys/fresh-sign-in.ts';
 import { PasskeyFacts } from '../passkeys/PasskeyFacts.tsx';
 import { PasskeyProblemNote } from '../passkeys/PasskeyProblemNote.tsx';
-import { suggestPasskeyName } from '../passkeys/passkey-name.ts';
+import { passkeyNameIn, suggestPasskeyName } from '../passkeys/passkey-name.ts';
 import { createPasskey, passkeyProblem } from '../passkeys/webauthn.ts';
 import styles from './account.module.css';
 
@@ -23,32 +25,36 @@ export function OwnPasskeys({ passkeys }: { passkeys: readonly Passkey[] }) {
     },
     onSettled: () => queries.invalidateQueries({ queryKey: ['account'] }),
   });
-  function onSubmit(event: SubmitEvent<HTMLFormElement>) {
-    event.preventDefault();
-    add.mutate(String(new FormData(event.currentTarget).get('name')).trim() || suggestPasskeyName());
-  }
   return (
     <section className="stack" aria-labelledby="passkeys">
       <h2 id="passkeys">Passkeys</h2>
-      <ul className={table.lines}>
-        {passkeys.map((passkey) => (
-          <Line key={passkey.id} passkey={passkey} isLast={passkeys.length === 1} />
-        ))}
-      </ul>
+      {passkeys.length === 0 ? (
+        <p className="soft">
+          None. With a passkey you can also sign in without your identity provider, and confirm changes in
+          administration.
+        </p>
+      ) : (
+        <ul className={table.lines}>
+          {passkeys.map((passkey) => (
+            <Line key={passkey.id} passkey={passkey} isLast={passkeys.length === 1} />
+          ))}
+        </ul>
+      )}
       {problem === undefined ? (
-        <form className={styles.add} onSubmit={onSubmit}>
-          <label className={styles.field}>
-            <span>Name of the new passkey</span>
-            <input name="name" defaultValue={suggestPasskeyName()} maxLength={200} autoComplete="off" />
-          </label>
+        <Form className={styles.add} error={add.error} onSubmit={(form) => add.mutate(passkeyNameIn(form))}>
+          <Field
+            name="name"
+            label="Name of the new passkey"
+            defaultValue={suggestPasskeyName()}
+            maxLength={200}
+          />
           <button type="submit" disabled={add.isPending}>
             {add.isPending ? 'Waiting for your device …' : 'Add a passkey'}
           </button>
-        </form>
+        </Form>
       ) : (
         <PasskeyProblemNote problem={problem} />
       )}
-      {add.isError && <ErrorNote error={add.error} />}
     </section>
   );
 }
@@ -66,11 +72,6 @@ function Line({ passkey, isLast }: { passkey: Passkey; isLast: boolean }) {
     },
     onSettled: () => queries.invalidateQueries({ queryKey: ['account'] }),
   });
-  function onSubmit(event: SubmitEvent<HTMLFormElement>) {
-    event.preventDefault();
-    const name = String(new FormData(event.currentTarget).get('name')).trim();
-    if (name !== '') change.mutate({ act: 'rename', name });
-  }
   return (
     <li className={table.line}>
       <div className={table.main}>
@@ -90,13 +91,17 @@ function Line({ passkey, isLast }: { passkey: Passkey; isLast: boolean }) {
         )}
       </div>
       {open === 'name' && (
-        <form className={`row ${table.wide}`} onSubmit={onSubmit}>
-          <input
+        <Form
+          className={`${table.wide} ${styles.add}`}
+          error={change.error}
+          onSubmit={(form) => change.mutate({ act: 'rename', name: passkeyNameIn(form) })}
+        >
+          <Field
             name="name"
-            aria-label="Name of the passkey"
+            label="Name of the passkey"
             defaultValue={passkey.name}
+            required
             maxLength={200}
-            autoComplete="off"
             autoFocus
           />
           <button type="submit" className="primary" disabled={change.isPending}>
@@ -105,7 +110,7 @@ function Line({ passkey, isLast }: { passkey: Passkey; isLast: boolean }) {
           <button type="button" onClick={() => setOpen(undefined)}>
             Cancel
           </button>
-        </form>
+        </Form>
       )}
       {open === 'remove' && (
         <div className={`stack ${table.wide}`}>
@@ -130,7 +135,7 @@ function Line({ passkey, isLast }: { passkey: Passkey; isLast: boolean }) {
           </div>
         </div>
       )}
-      {change.isError && (
+      {change.isError && open !== 'name' && (
         <div className={table.wide}>
           <ErrorNote error={change.error} />
         </div>

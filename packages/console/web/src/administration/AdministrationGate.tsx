@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'react';
 import { ErrorNote } from '../parts/Notes.tsx';
 import { isSignInTooOld } from '../passkeys/fresh-sign-in.ts';
 import { meQuery } from '../queries.ts';
-import { openOwnAdministration, type Renew } from './admin-secret.ts';
+import { isKeptLocked, openOwnAdministration, type Renew } from './admin-secret.ts';
 import styles from './administration.module.css';
 import { SecretGate } from './SecretGate.tsx';
 
@@ -40,11 +40,11 @@ export function AdministrationGate() {
   );
 }
 
-/** Tries the current sign-in first, without prompting. */
+/** Tries the current sign-in first, without prompting, unless the person has just locked the administration. */
 function OwnSignIn() {
   const [error, setError] = useState<unknown>();
-  const [isBusy, setBusy] = useState(true);
-  const hasTried = useRef(false);
+  const hasTried = useRef(isKeptLocked());
+  const [isBusy, setBusy] = useState(!hasTried.current);
 
   async function unlock(renew?: Renew) {
     setBusy(true);
@@ -64,6 +64,17 @@ function OwnSignIn() {
   });
 
   if (isBusy) return <p role="status">Unlocking …</p>;
+  if (error === undefined)
+    return (
+      <>
+        <p>You have locked the administration.</p>
+        <div className="row">
+          <button type="button" className="primary" onClick={() => void unlock(atOnce)}>
+            Unlock with your sign-in
+          </button>
+        </div>
+      </>
+    );
   if (!isSignInTooOld(error))
     return (
       <>

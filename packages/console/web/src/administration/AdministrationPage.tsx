@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
-import type { ReactElement } from 'react';
+import { type ReactElement, useEffect, useRef } from 'react';
 import { useLineKeys } from '../parts/line-keys.ts';
 import { meQuery } from '../queries.ts';
 import { AdministrationGate } from './AdministrationGate.tsx';
-import { type Administration, lockAdministration, useAdministration } from './admin-secret.ts';
+import { type Administration, keepAdministrationLocked, useAdministration } from './admin-secret.ts';
 import styles from './administration.module.css';
 import { type SectionName, sectionNames } from './administration-search.ts';
 import { type SectionProps, useSecretsOnce } from './Section.tsx';
@@ -38,17 +38,24 @@ export function AdministrationPage() {
   const me = useQuery(meQuery);
   const admin = useAdministration();
   const secrets = useSecretsOnce();
+  const nav = useRef<HTMLElement>(null);
+  // On a narrow screen, the sections are scrolled sideways.
+  useEffect(() => {
+    nav.current
+      ?.querySelector(`[aria-current="page"]`)
+      ?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }, [section]);
   return (
     <div className="page">
       <header className="row">
         <h1>Administration</h1>
         {admin !== undefined && (
-          <button type="button" onClick={lockAdministration}>
+          <button type="button" onClick={keepAdministrationLocked}>
             Lock administration
           </button>
         )}
       </header>
-      <nav className={styles.nav} aria-label="Administration sections">
+      <nav ref={nav} className={styles.nav} aria-label="Administration sections">
         <ul className={styles.sections}>
           {Object.entries(sectionNames).map(([key, name]) => (
             <li key={key}>

@@ -1,5 +1,7 @@
 import { type QueryKey, useInfiniteQuery, useQuery } from '@tanstack/react-query';
-import { useState } from 'react';
+import { type ReactNode, useState } from 'react';
+import { SelectField } from '../parts/Field.tsx';
+import { useFault } from '../parts/Form.tsx';
 import { ErrorNote, Loading } from '../parts/Notes.tsx';
 import type { Administration } from './admin-secret.ts';
 import styles from './administration.module.css';
@@ -51,19 +53,16 @@ export function PrincipalChoice({
   const offered = query.data?.filter(({ kind }) => kinds === undefined || kinds.includes(kind)) ?? [];
   return (
     <div className="row">
-      <label className={styles.field}>
-        <span>{label}</span>
-        <select name={name} required defaultValue="">
-          <option value="" disabled>
-            {query.isPending ? 'Loading …' : offered.length === 0 ? 'No principals' : 'Select …'}
+      <SelectField name={name} label={label} required defaultValue="">
+        <option value="" disabled>
+          {query.isPending ? 'Loading …' : offered.length === 0 ? 'No principals' : 'Select …'}
+        </option>
+        {offered.map(({ id, display_name, kind }) => (
+          <option key={id} value={id}>
+            {display_name} ({kind.replaceAll('_', ' ')})
           </option>
-          {offered.map(({ id, display_name, kind }) => (
-            <option key={id} value={id}>
-              {display_name} ({kind.replaceAll('_', ' ')})
-            </option>
-          ))}
-        </select>
-      </label>
+        ))}
+      </SelectField>
       {query.hasNextPage && (
         <button type="button" onClick={() => void query.fetchNextPage()}>
           Load more
@@ -73,6 +72,9 @@ export function PrincipalChoice({
     </div>
   );
 }
+
+/** The fields of `Reach` by error code. */
+export const reachCodes = { unknown_audience: 'audiences', invalid_scope_ceiling: 'scopes' };
 
 /** The audiences of a credential, and its scope ceiling. */
 export function Reach({ admin, preferred }: { admin: Administration; preferred: string }) {
@@ -89,8 +91,7 @@ export function Reach({ admin, preferred }: { admin: Administration; preferred: 
   );
   return (
     <>
-      <fieldset className={styles.checks}>
-        <legend>Audiences</legend>
+      <Checks name="audiences" legend="Audiences">
         {offered.map(({ key }) => (
           <label key={key}>
             <input
@@ -105,16 +106,32 @@ export function Reach({ admin, preferred }: { admin: Administration; preferred: 
             <span className="mono">{key}</span>
           </label>
         ))}
-      </fieldset>
-      <fieldset className={styles.checks}>
-        <legend>Scopes</legend>
+      </Checks>
+      <Checks name="scopes" legend="Scopes">
         {[...scopes].map((scope) => (
           <label key={scope}>
             <input type="checkbox" name="scopes" value={scope} defaultChecked={!scope.endsWith(':admin')} />
             <span className="mono">{scope}</span>
           </label>
         ))}
-      </fieldset>
+      </Checks>
     </>
+  );
+}
+
+/** Checkboxes of one name, with the reason why the choice was refused. */
+function Checks({ name, legend, children }: { name: string; legend: string; children: ReactNode }) {
+  const { id, message, note } = useFault(name);
+  const isRefused = message !== undefined;
+  return (
+    <fieldset
+      className={styles.checks}
+      data-refused={isRefused || undefined}
+      aria-describedby={isRefused ? id : undefined}
+    >
+      <legend>{legend}</legend>
+      {children}
+      {note}
+    </fieldset>
   );
 }

@@ -59,25 +59,27 @@ function Passkeys({ admin, principalId, displayName }: PersonProps) {
       {passkeys.isPending && <Loading lines={1} />}
       {passkeys.isError && <ErrorNote error={passkeys.error} onRetry={() => void passkeys.refetch()} />}
       {passkeys.data?.items.length === 0 && <p className="soft">No passkeys.</p>}
-      <ul className={table.lines}>
-        {passkeys.data?.items.map((passkey) => (
-          <Line
-            key={passkey.id}
-            title={passkey.name}
-            facts={[<PasskeyFacts key="facts" passkey={passkey} />]}
-            acts={
-              <Act
-                label={`Remove ${passkey.name}`}
-                confirm="sure"
-                note="Browsers that signed in with it are signed out. Without another passkey or provider, the person needs a recovery link."
-                act={() =>
-                  identity.principals.removePasskey(tenantId, principalId, passkey.id, { withLast: true })
-                }
-              />
-            }
-          />
-        ))}
-      </ul>
+      {passkeys.data !== undefined && passkeys.data.items.length > 0 && (
+        <ul className={table.lines}>
+          {passkeys.data.items.map((passkey) => (
+            <Line
+              key={passkey.id}
+              title={passkey.name}
+              facts={[<PasskeyFacts key="facts" passkey={passkey} />]}
+              acts={
+                <Act
+                  label={`Remove ${passkey.name}`}
+                  confirm="sure"
+                  note="Browsers that signed in with it are signed out. Without another passkey or provider, the person needs a recovery link."
+                  act={() =>
+                    identity.principals.removePasskey(tenantId, principalId, passkey.id, { withLast: true })
+                  }
+                />
+              }
+            />
+          ))}
+        </ul>
+      )}
     </>
   );
 }
@@ -94,21 +96,23 @@ function Browsers({ admin, principalId, displayName }: PersonProps) {
       {sessions.isPending && <Loading lines={1} />}
       {sessions.isError && <ErrorNote error={sessions.error} onRetry={() => void sessions.refetch()} />}
       {sessions.data?.items.length === 0 && <p className="soft">Not signed in.</p>}
-      <ul className={table.lines}>
-        {sessions.data?.items.map((session) => (
-          <Line
-            key={session.id}
-            title={`Session ${session.publicPrefix}`}
-            facts={[<SessionFacts key="facts" session={session} />]}
-            acts={
-              <Act
-                label="Sign out"
-                act={() => identity.principals.revokeBrowserSession(tenantId, principalId, session.id)}
-              />
-            }
-          />
-        ))}
-      </ul>
+      {sessions.data !== undefined && sessions.data.items.length > 0 && (
+        <ul className={table.lines}>
+          {sessions.data.items.map((session) => (
+            <Line
+              key={session.id}
+              title={`Session ${session.publicPrefix}`}
+              facts={[<SessionFacts key="facts" session={session} />]}
+              acts={
+                <Act
+                  label="Sign out"
+                  act={() => identity.principals.revokeBrowserSession(tenantId, principalId, session.id)}
+                />
+              }
+            />
+          ))}
+        </ul>
+      )}
     </>
   );
 }

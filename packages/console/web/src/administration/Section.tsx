@@ -1,5 +1,6 @@
 import { type QueryKey, useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
-import { type ReactNode, type SubmitEvent, useRef, useState } from 'react';
+import { type ReactNode, useRef, useState } from 'react';
+import { Form, useFault } from '../parts/Form.tsx';
 import { useIdempotencyKeys } from '../parts/idempotency.ts';
 import { ErrorNote, Loading } from '../parts/Notes.tsx';
 import { ShowMore } from '../parts/ShowMore.tsx';
@@ -75,76 +76,73 @@ interface CreateProps {
    */
   make(values: Values, idempotencyKey: string): Promise<void>;
   readonly isOpenAtFirst?: boolean;
+  /** The fields of the form by path in the request, and by error code; see `Form`. */
+  readonly fields?: Readonly<Record<string, string>>;
+  readonly codes?: Readonly<Record<string, string>>;
   readonly children: ReactNode;
 }
 
 /** A collapsible form that creates an object and closes on success. */
-export function Create({ title, submit = 'Create', make, isOpenAtFirst = false, children }: CreateProps) {
+export function Create({
+  title,
+  submit = 'Create',
+  make,
+  isOpenAtFirst = false,
+  fields,
+  codes,
+  children,
+}: CreateProps) {
   const queries = useQueryClient();
   const keys = useIdempotencyKeys();
   const [isOpen, setOpen] = useState(isOpenAtFirst);
-  const form = useRef<HTMLFormElement>(null);
+  const details = useRef<HTMLDetailsElement>(null);
   const create = useMutation({
     mutationFn: (values: ReturnType<typeof readValues>) => make(values, keys.of(values.plain)),
     onSuccess: () => {
       keys.taken();
-      form.current?.reset();
+      details.current?.querySelector('form')?.reset();
       setOpen(false);
-      // The disabled button has lost the focus. A secret that is shown once takes the focus itself.
-      if (document.activeElement === document.body)
-        form.current?.closest('details')?.querySelector('summary')?.focus();
     },
     onSettled: () => queries.invalidateQueries({ queryKey: ['administration'], predicate: isChanged }),
   });
-  function onSubmit(event: SubmitEvent<HTMLFormElement>) {
-    event.preventDefault();
-    create.mutate(readValues(event.currentTarget));
-  }
   return (
     <details
+      ref={details}
       className={`card ${styles.create}`}
       open={isOpen}
       onToggle={({ currentTarget }) => setOpen(currentTarget.open)}
     >
       <summary>{title}</summary>
-      <form ref={form} className="stack" onSubmit={onSubmit}>
+      <Form
+        error={create.error}
+        {...(fields && { fields })}
+        {...(codes && { codes })}
+        onSubmit={(form) => create.mutate(readValues(form))}
+      >
         {children}
-        {create.isError && <ErrorNote error={create.error} />}
         <div className="row">
           <button type="submit" className="primary" disabled={create.isPending}>
             {create.isPending ? `${submit} …` : submit}
           </button>
         </div>
-      </form>
+      </Form>
     </details>
-  );
-}
-
-export function Field({
-  label,
-  hint,
-  ...input
-}: { label: string; hint?: string } & React.ComponentProps<'input'>) {
-  return (
-    <label className={styles.field}>
-      <span>{label}</span>
-      <input maxLength={500} autoComplete="off" spellCheck={false} {...input} />
-      {hint !== undefined && <span className="soft">{hint}</span>}
-    </label>
   );
 }
 
 interface ActProps {
   readonly label: string;
+  /** The accessible name of the button that begins the action, where the label alone is ambiguous. */
+  readonly name?: string;
   /** Requires a confirmation, or a reason, before the action runs. */
   readonly confirm?: 'sure' | 'why';
   /** Shown beside the confirmation. */
-  readonly note?: string;
+  readonly note?: ReactNode;
   act(why: string): Promise<unknown>;
 }
 
 /** An action on one item of a list. Irreversible actions require a confirmation. */
-export function Act({ label, confirm, note, act }: ActProps) {
+export function Act({ label, name, confirm, note, act }: ActProps) {
   const queries = useQueryClient();
   const [isConfirming, setConfirming] = useState(false);
   const done = useMutation({
@@ -153,17 +151,18 @@ export function Act({ label, confirm, note, act }: ActProps) {
     onSuccess: () => setConfirming(false),
     onSettled: () => queries.invalidateQueries({ queryKey: ['administration'], predicate: isChanged }),
   });
-  function onSubmit(event: SubmitEvent<HTMLFormElement>) {
-    event.preventDefault();
-    done.mutate(readValues(event.currentTarget).text('why'));
-  }
   if (!isConfirming)
     return (
       <>
         <button
           type="button"
           disabled={done.isPending}
-          onClick={() => (confirm === undefined ? done.mutate('') : setConfirming(true))}
+          {...(name !== undefined && { 'aria-label': name })}
+          onClick={() => {
+            if (confirm === undefined) return done.mutate('');
+            done.reset();
+            setConfirming(true);
+          }}
         >
           {label}
           {confirm !== undefined && ' …'}
@@ -172,17 +171,13 @@ export function Act({ label, confirm, note, act }: ActProps) {
       </>
     );
   return (
-    <form className="row" onSubmit={onSubmit}>
-      {confirm === 'why' && (
-        <input
-          name="why"
-          aria-label="Reason (optional)"
-          placeholder="Reason (optional)"
-          maxLength={200}
-          autoFocus
-          autoComplete="off"
-        />
-      )}
+    <Form
+      className="row"
+      error={done.error}
+      fields={{ reason: 'why' }}
+      onSubmit={(form) => done.mutate(readValues(form).text('why'))}
+    >
+      {confirm === 'why' && <Reason />}
       <button
         type="submit"
         className={styles.danger}
@@ -191,12 +186,36 @@ export function Act({ label, confirm, note, act }: ActProps) {
       >
         {label}
       </button>
-      <button type="button" onClick={() => setConfirming(false)}>
+      <button
+        type="button"
+        onClick={() => {
+          done.reset();
+          setConfirming(false);
+        }}
+      >
         Cancel
       </button>
       {note !== undefined && <p className="soft">{note}</p>}
-      {done.isError && <ErrorNote error={done.error} />}
-    </form>
+    </Form>
+  );
+}
+
+function Reason() {
+  const { id, message, note } = useFault('why');
+  return (
+    <>
+      <input
+        name="why"
+        aria-label="Reason (optional)"
+        aria-invalid={message !== undefined || undefined}
+        aria-describedby={message === undefined ? undefined : id}
+        placeholder="Reason (optional)"
+        maxLength={200}
+        autoFocus
+        autoComplete="off"
+      />
+      {note}
+    </>
   );
 }
 
@@ -286,9 +305,9 @@ export function Line({
       <div className={table.main}>
         <p className={isOff ? styles.off : styles.title}>{title}</p>
         {facts.map((fact, place) => (
-          <p key={place} className="soft">
+          <div key={place} className="soft">
             {fact}
-          </p>
+          </div>
         ))}
       </div>
       {acts && <div className="row">{acts}</div>}

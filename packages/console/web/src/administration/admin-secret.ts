@@ -16,6 +16,8 @@ export interface Administration {
   /** The issuer of access tokens, needed to admit principals to the coordination service. */
   readonly issuer: string;
   readonly tenantId: string;
+  /** Whether a request needs no new token, and so can't lock the administration or prompt the person. */
+  isReady(): boolean;
   /** @returns the response and the cursor of the next page, from its Link header */
   withNext<Item>(
     call: (identity: Administration['identity']) => Promise<readonly Item[]>,
@@ -39,10 +41,22 @@ function set(next: Administration | undefined): void {
   for (const listener of listeners) listener();
 }
 
+let isLockKept = false;
+
 /** Discards the admin secret or the token, and every response that required it. */
 export function lockAdministration(): void {
+  isLockKept = false;
   if (current !== undefined) set(undefined);
 }
+
+/** Locks the administration for a person, so that their recent sign-in doesn't unlock it again by itself. */
+export function keepAdministrationLocked(): void {
+  isLockKept = true;
+  if (current !== undefined) set(undefined);
+}
+
+/** Whether the person has locked the administration since it was last unlocked. */
+export const isKeptLocked = (): boolean => isLockKept;
 
 /**
  * Locks the administration only if `opened` still unlocks it: in the meantime, it may have been unlocked in the other
@@ -58,7 +72,7 @@ function lockOne(opened: Administration | undefined): void {
  * @throws BatonError if the identity service rejects the secret
  */
 export async function openAdministration(adminSecret: string): Promise<void> {
-  await open({ adminSecret }, lockOne);
+  await open({ adminSecret }, () => true, lockOne);
 }
 
 let opening: Promise<void> | undefined;
@@ -103,7 +117,8 @@ async function openByToken(renew: Renew): Promise<void> {
       return { accessToken: held.token, expiresIn: (held.endsAtMs - serverNow()) / 1000 };
     },
   };
-  opened = await open(own, () => {
+  const isReady = () => held !== undefined && held.endsAtMs > serverNow();
+  opened = await open(own, isReady, () => {
     held = undefined;
   });
   run = renewForActs;
@@ -127,6 +142,7 @@ async function requestToken(): Promise<HeldToken> {
  */
 async function open(
   credential: Pick<ClientOptions, 'adminSecret' | 'administrationToken'>,
+  isReady: () => boolean,
   onRejected: (opened: Administration | undefined) => void,
 ): Promise<Administration | undefined> {
   const isOperator = credential.adminSecret !== undefined;
@@ -151,6 +167,7 @@ async function open(
     identity,
     tenantId,
     issuer: iss,
+    isReady,
     async withNext(call) {
       let next: string | undefined;
       const items = await call(
@@ -161,6 +178,7 @@ async function open(
       return { items, next };
     },
   };
+  isLockKept = false;
   set(opened);
   stop = lockWhenIdle();
   return opened;

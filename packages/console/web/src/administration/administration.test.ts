@@ -333,6 +333,18 @@ describe("an administrator's own sign-in", () => {
     assert.equal(tokensSent(service).at(-1), 'Bearer iam_adm_next');
   });
 
+  test('does not unlock again by itself what the person has locked', async () => {
+    const service = await openOwn();
+    await click('button', 'Lock administration');
+    await see('You have locked the administration.');
+    await click('link', 'Groups');
+    assert.equal(service.askedFor('identityAdministrationTokens.create').length, 1);
+    assert.ok(!isThere('button', 'Lock administration'));
+    await click('button', 'Unlock with your sign-in');
+    await see('No groups.');
+    assert.equal(service.askedFor('identityAdministrationTokens.create').length, 2);
+  });
+
   test('shows why identity issues no token, and can be tried again', async () => {
     const service = await openOwn({
       'identityAdministrationTokens.create': new Refusal(
@@ -596,12 +608,12 @@ describe('the other sections', () => {
     await see('https://login.example · for baton');
     await see('requires mfa');
     await unfold('New identity provider');
-    await fill('textbox', /^Key/, 'partners');
+    await fill('textbox', 'Name', 'partners');
     const issuer = document.querySelector<HTMLInputElement>('input[name="issuer"]');
     if (issuer) issuer.value = 'https://partners.example';
-    await fill('textbox', /^Audience/, 'baton');
+    await fill('textbox', 'Client ID', 'baton');
     await fill('textbox', 'Required authentication methods (amr)', 'mfa, hwk otp');
-    await submit('textbox', /^Key/);
+    await submit('textbox', 'Name');
     assert.deepEqual(service.askedFor('identity.identityProviders.create')[0]?.body, {
       key: 'partners',
       issuer: 'https://partners.example',
@@ -626,6 +638,9 @@ describe('the other sections', () => {
       issuer: 'https://login.example',
       audience: 'baton',
       status: 'active',
+      required_amr_values: ['mfa'],
+      required_acr_values: [],
+      lifecycle_profile: 'read_only',
       display_name_claim: '',
       email_claim: 'email',
       unknown_people: 'create',
@@ -655,6 +670,9 @@ describe('the other sections', () => {
     assert.deepEqual(service.askedFor('identity.identityProviders.update')[0]?.body, {
       issuer: 'https://new.example',
       audience: 'baton',
+      requiredAmrValues: ['mfa'],
+      requiredAcrValues: [],
+      lifecycleProfile: 'read_only',
       displayNameClaim: 'name',
       emailClaim: 'email',
       unknownPeople: 'create',

@@ -1,5 +1,5 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { type SubmitEvent, useEffect, useId, useRef, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import {
   buildSnippet,
   type ConnectClient,
@@ -12,7 +12,10 @@ import {
   isMcpClient,
 } from '@baton/sdk/connect';
 import type { Administration } from '../administration/admin-secret.ts';
+import { readValues } from '../administration/Section.tsx';
 import { baton } from '../client.ts';
+import { Field, SelectField } from '../parts/Field.tsx';
+import { Form } from '../parts/Form.tsx';
 import { ErrorNote } from '../parts/Notes.tsx';
 import { workspacesQuery } from '../work/workspaces.ts';
 import type { Issued } from './ConnectDialog.tsx';
@@ -24,6 +27,23 @@ const daySeconds = 86_400;
 const lifetimes = [30, 90, 365];
 const usualDays = 90;
 const usualRole = 'member';
+
+/** The fields of the form by path in the requests that connect an agent, and by error code. */
+const requestFields = {
+  displayName: 'name',
+  'spec.displayName': 'name',
+  key: 'name',
+  accessRole: 'role',
+  'spec.identity.permissions': 'role',
+  workspaceId: 'workspace',
+  'spec.work': 'workspace',
+  expiresInSeconds: 'days',
+};
+const requestCodes = {
+  permission_escalation: 'role',
+  permissions_not_allowed_for_kind: 'role',
+  expiry_too_long: 'days',
+};
 
 interface Values extends ConnectRequest {
   readonly exec: string | undefined;
@@ -37,7 +57,6 @@ interface ConnectFormProps {
 
 /** What is connected, under which name and with which rights. */
 export function ConnectForm({ administration, onIssued, onClose }: ConnectFormProps) {
-  const id = useId();
   const queries = useQueryClient();
   const [client, setClient] = useState<ConnectClient>('claude-code');
   const roles = useQuery(rolesQuery);
@@ -64,10 +83,8 @@ export function ConnectForm({ administration, onIssued, onClose }: ConnectFormPr
     onSettled: () => queries.invalidateQueries({ queryKey: ['people'] }),
   });
 
-  function onSubmit(event: SubmitEvent<HTMLFormElement>) {
-    event.preventDefault();
-    const form = new FormData(event.currentTarget);
-    const text = (name: string) => String(form.get(name) ?? '').trim();
+  function onSubmit(form: HTMLFormElement) {
+    const { text } = readValues(form);
     connect.mutate({
       client,
       name: text('name'),
@@ -79,62 +96,59 @@ export function ConnectForm({ administration, onIssued, onClose }: ConnectFormPr
   }
 
   return (
-    <form className="stack" onSubmit={onSubmit}>
-      <label className="stack" htmlFor={`${id}-client`}>
-        Client
-        <select
-          id={`${id}-client`}
-          value={client}
-          autoFocus
-          onChange={({ target }) => setClient(target.value as ConnectClient)}
-        >
-          {connectClientNames.map((name) => (
-            <option key={name} value={name}>
-              {connectClients[name]}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label className="stack" htmlFor={`${id}-name`}>
-        Name
-        <input
-          id={`${id}-name`}
-          name="name"
-          required
-          maxLength={200}
-          placeholder={`${isMcpClient(client) && client !== 'mcp' ? connectClients[client] : 'Helper'} of Maria`}
-          autoComplete="off"
+    <Form
+      error={connect.error}
+      fields={requestFields}
+      codes={requestCodes}
+      note={(error) => (
+        <Failure
+          error={error}
+          onReplace={() => connect.variables && connect.mutate({ ...connect.variables, replaces: true })}
         />
-      </label>
-      {client === 'command' && (
-        <label className="stack" htmlFor={`${id}-exec`}>
-          Command for each task
-          <input
-            id={`${id}-exec`}
-            name="exec"
-            className="mono"
-            required
-            maxLength={2000}
-            placeholder="./work.sh"
-            autoComplete="off"
-            spellCheck={false}
-          />
-        </label>
       )}
-      <label className="stack" htmlFor={`${id}-role`}>
-        Access role
-        <select
-          id={`${id}-role`}
-          value={role?.key ?? usualRole}
-          onChange={({ target }) => setRoleKey(target.value)}
-        >
-          {(roles.data ?? []).map(({ key, name }) => (
-            <option key={key} value={key}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </label>
+      onSubmit={onSubmit}
+    >
+      <SelectField
+        label="Client"
+        value={client}
+        autoFocus
+        onChange={({ target }) => setClient(target.value as ConnectClient)}
+      >
+        {connectClientNames.map((name) => (
+          <option key={name} value={name}>
+            {connectClients[name]}
+          </option>
+        ))}
+      </SelectField>
+      <Field
+        name="name"
+        label="Name"
+        required
+        maxLength={200}
+        placeholder={`${isMcpClient(client) && client !== 'mcp' ? connectClients[client] : 'Helper'} of Maria`}
+      />
+      {client === 'command' && (
+        <Field
+          name="exec"
+          label="Command for each task"
+          className="mono"
+          required
+          maxLength={2000}
+          placeholder="./work.sh"
+        />
+      )}
+      <SelectField
+        name="role"
+        label="Access role"
+        value={role?.key ?? usualRole}
+        onChange={({ target }) => setRoleKey(target.value)}
+      >
+        {(roles.data ?? []).map(({ key, name }) => (
+          <option key={key} value={key}>
+            {name}
+          </option>
+        ))}
+      </SelectField>
       {role !== undefined && (
         <details className="soft">
           <summary>What the agent may do</summary>
@@ -145,34 +159,22 @@ export function ConnectForm({ administration, onIssued, onClose }: ConnectFormPr
           </ul>
         </details>
       )}
-      <label className="stack" htmlFor={`${id}-workspace`}>
-        Workspace
-        <select id={`${id}-workspace`} name="workspace" defaultValue="">
-          <option value="">Any</option>
-          {workspaces.map((workspace) => (
-            <option key={workspace.id} value={workspace.id}>
-              {workspace.name}
-            </option>
-          ))}
-        </select>
-      </label>
-      <label className="stack" htmlFor={`${id}-days`}>
-        Token expires after
-        <select id={`${id}-days`} name="days" defaultValue={usualDays}>
-          {lifetimes.map((days) => (
-            <option key={days} value={days}>
-              {days} days
-            </option>
-          ))}
-        </select>
-      </label>
+      <SelectField name="workspace" label="Workspace" defaultValue="">
+        <option value="">Any</option>
+        {workspaces.map((workspace) => (
+          <option key={workspace.id} value={workspace.id}>
+            {workspace.name}
+          </option>
+        ))}
+      </SelectField>
+      <SelectField name="days" label="Token expires after" defaultValue={usualDays}>
+        {lifetimes.map((days) => (
+          <option key={days} value={days}>
+            {days} days
+          </option>
+        ))}
+      </SelectField>
       {roles.isError && <ErrorNote error={roles.error} onRetry={() => void roles.refetch()} />}
-      {connect.isError && (
-        <Failure
-          error={connect.error}
-          onReplace={() => connect.variables && connect.mutate({ ...connect.variables, replaces: true })}
-        />
-      )}
       <div className="row">
         <button type="submit" className="primary" disabled={connect.isPending || role === undefined}>
           {connect.isPending ? 'Connecting …' : 'Connect'}
@@ -181,11 +183,11 @@ export function ConnectForm({ administration, onIssued, onClose }: ConnectFormPr
           Cancel
         </button>
       </div>
-    </form>
+    </Form>
   );
 }
 
-function Failure({ error, onReplace }: { error: Error; onReplace: () => void }) {
+function Failure({ error, onReplace }: { error: unknown; onReplace: () => void }) {
   if (!(error instanceof ConnectRefusal)) return <ErrorNote error={error} />;
   return (
     <div className={`stack ${styles.refusal}`} role="alert">

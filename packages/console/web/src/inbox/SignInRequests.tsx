@@ -1,18 +1,19 @@
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { type SubmitEvent, useState } from 'react';
+import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useId } from 'react';
 import { BatonError, type HarnessContext } from '@baton/sdk';
+import { RoleChoice, roleCodes } from '../access/RoleChoice.tsx';
 import { AdministrationGate } from '../administration/AdministrationGate.tsx';
 import { type Administration, useAdministration } from '../administration/admin-secret.ts';
-import { Act } from '../administration/Section.tsx';
+import { Act, readValues } from '../administration/Section.tsx';
 import { baton } from '../client.ts';
+import { Form } from '../parts/Form.tsx';
 import { Moment } from '../parts/Moment.tsx';
 import { ErrorNote, Loading } from '../parts/Notes.tsx';
+import { notify } from '../parts/Notices.tsx';
 import styles from './inbox.module.css';
+import { type SignInRequest, useSignInRequests } from './sign-in-requests.ts';
 
-const shownMax = 50;
 const usualRole = 'member';
-
-type Request = Awaited<ReturnType<Administration['identity']['signInRequests']['list']>>['items'][number];
 
 /** Unknown people who signed in through a provider, shown to those who may admit them. */
 export function SignInRequests({ me }: { me: HarnessContext }) {
@@ -27,62 +28,44 @@ export function SignInRequests({ me }: { me: HarnessContext }) {
           <AdministrationGate />
         </details>
       ) : (
-        <Requests admin={admin} />
+        <Requests admin={admin} me={me} />
       )}
     </section>
   );
 }
 
-function Requests({ admin }: { admin: Administration }) {
-  const { identity, tenantId } = admin;
-  const requests = useQuery({
-    queryKey: ['administration', 'sign-in-requests'],
-    queryFn: ({ signal }) =>
-      identity.signInRequests
-        .list(tenantId, { status: 'pending', limit: shownMax }, { signal })
-        .then(({ items }) => items),
-  });
-  const roles = useQuery({
-    queryKey: ['access-roles'],
-    queryFn: ({ signal }) => baton.accessRoles.list({ signal }).then(({ items }) => items),
-  });
+function Requests({ admin, me }: { admin: Administration; me: HarnessContext }) {
+  const requests = useSignInRequests(me);
   if (requests.isError) return <ErrorNote error={requests.error} onRetry={() => void requests.refetch()} />;
-  if (roles.isError) return <ErrorNote error={roles.error} onRetry={() => void roles.refetch()} />;
-  if (requests.data === undefined || roles.data === undefined) return <Loading lines={2} />;
-  if (requests.data.length === 0) return <p className="soft">No sign-in requests.</p>;
+  if (requests.data === undefined) return <Loading lines={2} />;
+  const { items, hasMore } = requests.data;
+  if (items.length === 0) return <p className="soft">No sign-in requests.</p>;
   return (
-    <ul className="stack">
-      {requests.data.map((request) => (
-        <li key={request.id} className="card stack">
-          <RequestCard admin={admin} request={request} roles={roles.data} />
-        </li>
-      ))}
-    </ul>
+    <>
+      <ul className="stack">
+        {items.map((request) => (
+          <li key={request.id} className="card stack">
+            <RequestCard admin={admin} request={request} />
+          </li>
+        ))}
+      </ul>
+      {hasMore && <p className="soft">Newer requests are shown once these are decided.</p>}
+    </>
   );
 }
 
-interface CardProps {
-  readonly admin: Administration;
-  readonly request: Request;
-  readonly roles: readonly {
-    readonly key: string;
-    readonly name: string;
-    readonly allows: readonly string[];
-  }[];
-}
-
-function RequestCard({ admin, request, roles }: CardProps) {
+function RequestCard({ admin, request }: { admin: Administration; request: SignInRequest }) {
+  const id = useId();
   const queries = useQueryClient();
-  const [role, setRole] = useState(usualRole);
   const admit = useMutation({
-    mutationFn: () => admitRequest(admin, request, role),
-    onSettled: () => queries.invalidateQueries({ queryKey: ['administration', 'sign-in-requests'] }),
+    mutationFn: (role: string) => admitRequest(admin, request, role),
+    onSuccess: (_admitted, role) => notify(`${request.displayName} is admitted with the role ${role}.`),
+    onSettled: () => {
+      for (const queryKey of [['administration'], ['principals'], ['people']])
+        void queries.invalidateQueries({ queryKey });
+    },
   });
   const { displayName, email, emailVerified, identityProvider, createdAt } = request;
-  function onSubmit(event: SubmitEvent<HTMLFormElement>) {
-    event.preventDefault();
-    admit.mutate();
-  }
   return (
     <>
       <p className={styles.title}>
@@ -93,22 +76,19 @@ function RequestCard({ admin, request, roles }: CardProps) {
         Requested <Moment at={createdAt} />
         {email !== null && !emailVerified && '. The provider has not verified the e-mail address'}.
       </p>
+      <Form
+        id={id}
+        error={admit.error}
+        fields={{ accessRole: 'role' }}
+        codes={roleCodes}
+        onSubmit={(form) => admit.mutate(readValues(form).text('role'))}
+      >
+        <RoleChoice label="Admit as" given={usualRole} isExplained />
+      </Form>
       <div className="row">
-        <form className="row" onSubmit={onSubmit}>
-          <label className="row">
-            <span>Admit as</span>
-            <select value={role} onChange={({ currentTarget }) => setRole(currentTarget.value)}>
-              {roles.map(({ key, name }) => (
-                <option key={key} value={key}>
-                  {name}
-                </option>
-              ))}
-            </select>
-          </label>
-          <button type="submit" className="primary" disabled={admit.isPending}>
-            Admit {displayName}
-          </button>
-        </form>
+        <button type="submit" form={id} className="primary" disabled={admit.isPending}>
+          {admit.isPending ? `Admitting ${displayName} …` : `Admit ${displayName}`}
+        </button>
         <Act
           label="Refuse"
           confirm="sure"
@@ -116,7 +96,6 @@ function RequestCard({ admin, request, roles }: CardProps) {
           act={() => admin.identity.signInRequests.refuse(admin.tenantId, request.id, {})}
         />
       </div>
-      {admit.isError && <ErrorNote error={admit.error} />}
     </>
   );
 }
@@ -127,7 +106,7 @@ function RequestCard({ admin, request, roles }: CardProps) {
  */
 async function admitRequest(
   { identity, tenantId, issuer }: Administration,
-  { id, principalId, displayName, email }: Request,
+  { id, principalId, displayName, email }: SignInRequest,
   accessRole: string,
 ): Promise<void> {
   const { principal } = await baton.admissions.admitPerson({

@@ -1,10 +1,12 @@
 import { useMutation, useQuery } from '@tanstack/react-query';
-import { type SubmitEvent, useEffect, useState } from 'react';
+import { useEffect, useState } from 'react';
 import { isSignedOut, post, readAccount, signInProviders, signInThrough } from '../client.ts';
+import { Field } from '../parts/Field.tsx';
+import { Form } from '../parts/Form.tsx';
 import { Moment } from '../parts/Moment.tsx';
 import { ErrorNote, Loading } from '../parts/Notes.tsx';
 import { PasskeyProblemNote } from '../passkeys/PasskeyProblemNote.tsx';
-import { suggestPasskeyName } from '../passkeys/passkey-name.ts';
+import { passkeyNameIn, suggestPasskeyName } from '../passkeys/passkey-name.ts';
 import { createPasskey, passkeyProblem, publicIdentity } from '../passkeys/webauthn.ts';
 import styles from '../shell/sign-in.module.css';
 import { useTitle } from '../shell/title.ts';
@@ -65,6 +67,9 @@ function Opened({ secret }: { secret: string }) {
       <>
         <h1>This link is not valid</h1>
         <p>It was used, has expired or was revoked. Request a new one from the person who sent it.</p>
+        <p>
+          If you have used it yourself, <a href="/sign-in">sign in</a> with your passkey.
+        </p>
         <p className="mono">{error.code}</p>
       </>
     );
@@ -87,10 +92,6 @@ function Accept({ secret, invitation }: { secret: string; invitation: Invitation
       location.replace('/start');
     },
   });
-  function onSubmit(event: SubmitEvent<HTMLFormElement>) {
-    event.preventDefault();
-    accept.mutate(String(new FormData(event.currentTarget).get('name')).trim() || suggestPasskeyName());
-  }
   return (
     <>
       <h1>
@@ -131,23 +132,24 @@ function Accept({ secret, invitation }: { secret: string; invitation: Invitation
         </p>
       )}
       {problem === undefined ? (
-        <form className="stack" onSubmit={onSubmit}>
+        <Form error={accept.error} onSubmit={(form) => accept.mutate(passkeyNameIn(form))}>
           <p className="soft">
             A passkey is stored in your device or password manager. You use it by PIN, fingerprint or face,
             without a password.
           </p>
-          <label className="stack">
-            <span>Name of the passkey</span>
-            <input name="name" defaultValue={suggestPasskeyName()} maxLength={200} autoComplete="off" />
-          </label>
+          <Field
+            name="name"
+            label="Name of the passkey"
+            defaultValue={suggestPasskeyName()}
+            maxLength={200}
+          />
           <button type="submit" className="primary" disabled={accept.isPending} autoFocus>
             {accept.isPending ? 'Waiting for your device …' : 'Create a passkey'}
           </button>
-        </form>
+        </Form>
       ) : (
         <PasskeyProblemNote problem={problem} fragment={`#${secret}`} />
       )}
-      {accept.isError && <ErrorNote error={accept.error} />}
       <Providers secret={secret} keys={invitation.identityProviders} />
       <p className="soft">
         The link works once. It expires <Moment at={expiresAt} />.

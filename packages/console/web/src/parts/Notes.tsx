@@ -1,29 +1,20 @@
 import { type ReactNode, useEffect, useState } from 'react';
 import { BatonError } from '@baton/sdk';
+import { type Fault, FormProblem, faultsIn, textOf } from './form-faults.ts';
 import styles from './notes.module.css';
-
-/** What a form lacks before it can be sent, in words for the person. */
-export class FormProblem extends Error {}
 
 /** An error, with its code to look up and the request ID for the operator. */
 export function ErrorNote({ error, onRetry }: { error: unknown; onRetry?: () => void }) {
-  const { code, requestId, message } =
-    error instanceof BatonError
-      ? error
-      : {
-          code: undefined,
-          requestId: undefined,
-          message: error instanceof FormProblem ? error.message : 'Something went wrong. Reload the page.',
-        };
+  const { code, requestId } = error instanceof BatonError ? error : { code: undefined, requestId: undefined };
+  const message = messageOf(error);
+  const faults = error instanceof BatonError ? faultsIn(error).slice(0, faultsMax) : [];
   return (
     <div className={styles.error} role="alert">
       <p>{message}</p>
-      {reasonsIn(error).length > 0 && (
+      {faults.length > 0 && (
         <ul>
-          {reasonsIn(error).map(({ path, message: reason }) => (
-            <li key={path + reason} className="text">
-              {path !== '' && <span className="mono">{path}</span>} {reason}
-            </li>
+          {faults.map((fault, place) => (
+            <FaultLine key={place} fault={fault} summary={message} />
           ))}
         </ul>
       )}
@@ -37,16 +28,22 @@ export function ErrorNote({ error, onRetry }: { error: unknown; onRetry?: () => 
   );
 }
 
-const reasonsMax = 5;
+const faultsMax = 5;
 
-/** The errors in the submitted document that the response lists. */
-function reasonsIn(error: unknown): { readonly path: string; readonly message: string }[] {
-  const errors = error instanceof BatonError ? error.details['errors'] : undefined;
-  if (!Array.isArray(errors)) return [];
-  return errors.slice(0, reasonsMax).map(({ path, message }: { path?: unknown; message?: unknown }) => ({
-    path: typeof path === 'string' ? path : '',
-    message: String(message),
-  }));
+function messageOf(error: unknown): string {
+  if (error instanceof FormProblem) return error.message;
+  if (!(error instanceof BatonError)) return 'Something went wrong. Reload the page.';
+  // The message of the client repeats the list, which is shown below.
+  return error.details['problems'] === undefined ? textOf(error) : 'These values were refused:';
+}
+
+/** A refused value. If the service names only its field, its message is the summary. */
+function FaultLine({ fault: { path, message }, summary }: { fault: Fault; summary: string }) {
+  return (
+    <li className="text">
+      {path !== '' && <span className="mono">{path}</span>} {message !== summary && message}
+    </li>
+  );
 }
 
 /** An empty state, with the next step. */

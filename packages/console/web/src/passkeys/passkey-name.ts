@@ -19,3 +19,8 @@ export function suggestPasskeyName(agent: string = navigator.userAgent): string 
   ].find(([mark = '']) => agent.includes(mark))?.[1];
   return system === undefined ? browser : `${browser} on ${system}`;
 }
+
+/** The name that a person has entered for their passkey; a suggestion if they have cleared the field. */
+export function passkeyNameIn(form: HTMLFormElement): string {
+  return String(new FormData(form).get('name')).trim() || suggestPasskeyName();
+}

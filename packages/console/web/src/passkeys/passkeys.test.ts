@@ -73,6 +73,15 @@ describe('the invitation', () => {
     forgetInvitation();
   });
 
+  test('that was used offers the sign-in', async () => {
+    await open(`/invite#${secret}`, {
+      answers: { 'identity.invitations.read': new Refusal(401, 'invalid_invitation') },
+    });
+    await see('This link is not valid');
+    assert.equal((await find('link', 'sign in')).getAttribute('href'), '/sign-in');
+    forgetInvitation();
+  });
+
   test('with another text in place of the secret requires the link', async () => {
     const service = await open('/invite#code=abc');
     await see('Open your link again');
@@ -148,13 +157,27 @@ describe('the account', () => {
     await see('https://editor.example/client.json');
     await see(/acts as you/);
     await click('button', 'Disconnect Editor <b>');
+    await see('Editor <b> loses its access at once, and must be connected again.');
+    await see('Tasks that it has claimed in your name are released.');
+    await click('button', 'Cancel');
+    assert.deepEqual(service.askedFor('/console/grant-end'), []);
+    await click('button', 'Disconnect Editor <b>');
+    await click('button', 'Disconnect');
     assert.deepEqual(
       service.askedFor('/console/grant-end').map(({ body }) => body),
       [{ id: 'g' }],
     );
     service.answer({}, { '/console/grant-end': new Refusal(404, 'oauth_grant_not_found', 'not found') });
     await click('button', 'Disconnect Editor <b>');
+    await click('button', 'Disconnect');
     await see('oauth_grant_not_found');
+  });
+
+  test('the confirmation of a disconnection names the agent whose tasks are released', async () => {
+    const grants = account.grants.map((grant) => ({ ...grant, agentId: 'a', agentName: 'Desk <i>' }));
+    await open('/account', { others: { '/console/account': { ...account, grants } } });
+    await click('button', 'Disconnect Editor <b>');
+    await see('Tasks that it has claimed as Desk <i> are released.');
   });
 
   test('renames a passkey, and explains why the last one stays', async () => {

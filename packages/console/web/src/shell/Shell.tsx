@@ -3,6 +3,7 @@ import { Link, Outlet, useLocation } from '@tanstack/react-router';
 import { lazy, Suspense, useEffect, useState } from 'react';
 import { lockAdministration } from '../administration/admin-secret.ts';
 import { followOtherTabs, signOut } from '../client.ts';
+import { useSignInRequestChanges, useSignInRequests } from '../inbox/sign-in-requests.ts';
 import { useLive } from '../live.ts';
 import { useNotifications } from '../notifications/use-notifications.ts';
 import { ErrorNote } from '../parts/Notes.tsx';
@@ -34,6 +35,8 @@ export function Shell() {
   const live = useLive(me.data?.permissions.includes('events.read') ?? false);
   useKeepHolds(me.data);
   useNotifications(me.data);
+  const requests = useSignInRequests(me.data).data;
+  useSignInRequestChanges(me.data);
   const question = useQuestion();
   const queries = useQueryClient();
   const isAway = me.isError && me.data !== undefined;
@@ -95,7 +98,12 @@ export function Shell() {
                 activeOptions={{ exact: to === '/', includeSearch: false }}
               >
                 {name}
-                {to === '/inbox' && <PendingCount count={me.data?.pendingApprovals.length ?? 0} />}
+                {to === '/inbox' && (
+                  <PendingCount
+                    count={(me.data?.pendingApprovals.length ?? 0) + (requests?.items.length ?? 0)}
+                    hasMore={requests?.hasMore ?? false}
+                  />
+                )}
               </Link>
             </li>
           ))}
@@ -144,11 +152,12 @@ export function Shell() {
   );
 }
 
-function PendingCount({ count }: { count: number }) {
+function PendingCount({ count, hasMore }: { count: number; hasMore: boolean }) {
   if (count === 0) return null;
+  const shown = hasMore ? `${count}+` : String(count);
   return (
-    <span className={styles.count} title={`${count} pending`}>
-      {count}
+    <span className={styles.count} title={`${shown} pending`}>
+      {shown}
       <span className="visually-hidden"> pending</span>
     </span>
   );

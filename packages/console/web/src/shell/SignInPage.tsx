@@ -100,6 +100,10 @@ export function SignInPage() {
         <PasskeyButton onSignedIn={leave} />
         <Providers />
         {error !== undefined && <ErrorNote error={error} />}
+        <p className="soft">
+          If you are new here or have lost your passkey, request a link from an administrator and open it in
+          this browser.
+        </p>
         <details>
           <summary>Other ways to sign in</summary>
           <form className="stack" onSubmit={onSubmit}>

@@ -87,6 +87,8 @@ const accessToken = `e30.${btoa(JSON.stringify(claims))}.none`;
 const usual: Answers = {
   'events.list': { items: [], nextCursor: 'ec1_end', hasMore: false, prevCursor: null },
   'approvals.get': ({ ids: [id = ''] }) => approvalWith({ id }),
+  // The navigation counts them while the administration is unlocked.
+  'identity.signInRequests.list': { items: [], next_after: null },
   'principals.get': ({ ids: [id = ''] }) =>
     exampleOf('principals.get', {
       id,
@@ -257,6 +259,12 @@ export function find<Found extends HTMLElement = HTMLElement>(
     () => all(role, name, within)[0] as Found | undefined,
     () => `waited for the ${role} ${name ?? ''}`,
   );
+}
+
+/** Returns the accessible description of a control. */
+export function describedBy(control: Element): string {
+  const ids = control.getAttribute('aria-describedby')?.split(' ') ?? [];
+  return ids.map((id) => document.getElementById(id)?.textContent ?? `no element ${id}`).join(' ');
 }
 
 /** Returns whether an element of this role and name exists. */

@@ -1,12 +1,13 @@
 import { useState } from 'react';
 import type { identity } from '@baton/sdk';
 import { isId } from '../../journal/journal-search.ts';
+import { Field, SelectField } from '../../parts/Field.tsx';
 import { Moment } from '../../parts/Moment.tsx';
 import { Values } from '../../parts/Values.tsx';
 import type { Administration } from '../admin-secret.ts';
 import styles from '../administration.module.css';
 import { PrincipalName } from '../Choices.tsx';
-import { Field, List, pageSize } from '../Section.tsx';
+import { List, pageSize } from '../Section.tsx';
 
 interface Filter {
   readonly action: string;
@@ -55,14 +56,11 @@ export function Audit({ admin }: { admin: Administration }) {
         <Field name="action" label="Action" placeholder="principals.disable" />
         <Field name="actor" label="Actor" placeholder="bootstrap:maria" />
         <Field name="request" label="Request" placeholder="req_…" maxLength={128} />
-        <label className={styles.field}>
-          <span>Outcome</span>
-          <select name="outcome" defaultValue="">
-            <option value="">any</option>
-            <option>allowed</option>
-            <option>denied</option>
-          </select>
-        </label>
+        <SelectField name="outcome" label="Outcome" defaultValue="">
+          <option value="">any</option>
+          <option>allowed</option>
+          <option>denied</option>
+        </SelectField>
         <button type="submit">Filter</button>
       </form>
       <List

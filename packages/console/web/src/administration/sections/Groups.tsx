@@ -1,8 +1,9 @@
 import { useState } from 'react';
 import type { identity } from '@baton/sdk';
+import { Field } from '../../parts/Field.tsx';
 import type { Administration } from '../admin-secret.ts';
 import { PrincipalChoice } from '../Choices.tsx';
-import { Act, Create, Field, Line, List, pageSize, type Values } from '../Section.tsx';
+import { Act, Create, Line, List, pageSize, type Values } from '../Section.tsx';
 
 /** Groups: local ones, and those managed by an identity provider or a directory. */
 export function Groups({ admin }: { admin: Administration }) {
@@ -16,7 +17,7 @@ export function Groups({ admin }: { admin: Administration }) {
   }
   return (
     <>
-      <Create title="New group" make={create}>
+      <Create title="New group" make={create} codes={{ group_exists: 'key' }}>
         <Field name="key" label="Key" required maxLength={120} placeholder="engineers" />
         <Field name="name" label="Name" required maxLength={200} />
       </Create>
@@ -87,6 +88,8 @@ function Members({ admin, group }: { admin: Administration; group: identity.Grou
         <Create
           title={`Add to ${group.name}`}
           submit="Add"
+          fields={{ principalId: 'principal' }}
+          codes={{ group_membership_exists: 'principal', principal_not_found: 'principal' }}
           make={async (values) => {
             await identity.groups.addMember(tenantId, group.id, { principalId: values.text('principal') });
           }}

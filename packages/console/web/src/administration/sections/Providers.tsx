@@ -1,30 +1,29 @@
+import { useState } from 'react';
 import { baton } from '../../client.ts';
 import type { Administration } from '../admin-secret.ts';
-import styles from '../administration.module.css';
-import { Act, Create, Field, Line, List, type Values } from '../Section.tsx';
-import { AdmissionFields, admissionIn, ProviderChange, wordsIn } from './ProviderChange.tsx';
+import { Act, Create, Line, List, type Values } from '../Section.tsx';
+import { ProviderChange } from './ProviderChange.tsx';
+import { foldedIn, NewProviderFields, providerCodes, providerPaths } from './ProviderFields.tsx';
 import { ProviderTest } from './ProviderTest.tsx';
 
 /** The identity providers of this tenant. */
 export function Providers({ admin }: { admin: Administration }) {
   const { identity, tenantId } = admin;
+  const [created, setCreated] = useState(0);
   async function create(values: Values, idempotencyKey: string) {
-    const words = (name: string) => wordsIn(values.text(name));
-    const admission = admissionIn(values);
-    await allow(values.text('key'), admission.admit);
+    const folded = foldedIn(values);
+    await allow(values.text('key'), folded.admit);
     await identity.identityProviders.create(
       tenantId,
       {
         key: values.text('key'),
         issuer: values.text('issuer'),
         audience: values.text('audience'),
-        requiredAmrValues: words('amr'),
-        requiredAcrValues: words('acr'),
-        lifecycleProfile: values.text('lifecycle') as 'read_only' | 'managed',
-        ...admission,
+        ...folded,
       },
       { idempotencyKey },
     );
+    setCreated((count) => count + 1);
   }
   /** Only coordination grants roles, so coordination needs a rule of its own that allows what the provider admits. */
   async function allow(key: string, admit: { role: string } | null, isAllowed = false) {
@@ -33,54 +32,25 @@ export function Providers({ admin }: { admin: Administration }) {
   }
   async function change({ key, admit: before }: { key: string; admit: object | null }, values: Values) {
     const people = values.text('people') as '' | 'move' | 'detach';
-    const admission = admissionIn(values);
-    await allow(key, admission.admit, before !== null);
+    const folded = foldedIn(values);
+    await allow(key, folded.admit, before !== null);
     await identity.identityProviders.update(tenantId, key, {
       issuer: values.text('issuer'),
       audience: values.text('audience'),
       ...(people !== '' && { linkedPeople: people }),
-      ...admission,
+      ...folded,
     });
   }
   return (
     <>
-      <Create title="New identity provider" submit="Register" make={create}>
-        <p className="soft">
-          First register a client for Baton at the provider, with the redirect address{' '}
-          <code className="mono">{`${location.origin}/console/callback`}</code>, the code flow and PKCE.
-        </p>
-        <Field
-          name="key"
-          label="Key"
-          required
-          maxLength={63}
-          placeholder="corporate"
-          hint="Names the provider, also on its sign-in button."
-        />
-        <Field
-          name="issuer"
-          label="Issuer"
-          type="url"
-          required
-          placeholder="https://login.example.com"
-          hint="Must equal the iss claim of its tokens."
-        />
-        <Field
-          name="audience"
-          label="Audience"
-          required
-          hint="The client ID at the provider, which is the aud claim of its tokens."
-        />
-        <Field name="amr" label="Required authentication methods (amr)" placeholder="mfa" />
-        <Field name="acr" label="Accepted authentication levels (acr)" />
-        <label className={styles.field}>
-          <span>User provisioning</span>
-          <select name="lifecycle" defaultValue="read_only">
-            <option value="read_only">at sign-in</option>
-            <option value="managed">at sign-in and by a directory</option>
-          </select>
-        </label>
-        <AdmissionFields />
+      <Create
+        title="New identity provider"
+        submit="Register"
+        make={create}
+        fields={providerPaths}
+        codes={{ ...providerCodes, identity_provider_exists: 'key' }}
+      >
+        <NewProviderFields key={created} />
       </Create>
       <List
         name={['providers']}

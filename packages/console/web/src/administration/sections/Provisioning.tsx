@@ -1,11 +1,12 @@
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { identity } from '@baton/sdk';
+import { Field, SelectField } from '../../parts/Field.tsx';
 import { Moment } from '../../parts/Moment.tsx';
 import { ErrorNote, Loading } from '../../parts/Notes.tsx';
 import styles from '../administration.module.css';
 import { PrincipalChoice } from '../Choices.tsx';
-import { Act, Create, Field, Line, List, type SectionProps, type Values } from '../Section.tsx';
+import { Act, Create, Line, List, type SectionProps, type Values } from '../Section.tsx';
 
 /** SCIM directories and their tokens. */
 export function Provisioning({ admin, onSecret }: SectionProps) {
@@ -30,19 +31,33 @@ export function Provisioning({ admin, onSecret }: SectionProps) {
 
   return (
     <>
-      <Create title="New directory" submit="Register" make={create}>
+      <Create
+        title="New directory"
+        submit="Register"
+        make={create}
+        fields={{ identityProvider: 'provider', servicePrincipalId: 'principal' }}
+        codes={{
+          provisioning_source_exists: 'key',
+          identity_provider_not_found: 'provider',
+          population_managed_by_directory: 'provider',
+          service_account_required: 'principal',
+        }}
+      >
         <Field name="key" label="Key" required maxLength={63} placeholder="entra" />
-        <label className={styles.field}>
-          <span>Identity provider</span>
-          <select name="provider" required defaultValue="">
-            <option value="" disabled>
-              {managed.length === 0 ? 'No provider accepts a directory' : 'Select …'}
-            </option>
-            {managed.map(({ key }) => (
-              <option key={key}>{key}</option>
-            ))}
-          </select>
-        </label>
+        <SelectField
+          name="provider"
+          label="Identity provider"
+          hint="Only providers whose user provisioning is “at sign-in and by a directory”."
+          required
+          defaultValue=""
+        >
+          <option value="" disabled>
+            {managed.length === 0 ? 'No provider accepts a directory' : 'Select …'}
+          </option>
+          {managed.map(({ key }) => (
+            <option key={key}>{key}</option>
+          ))}
+        </SelectField>
         <PrincipalChoice admin={admin} name="principal" label="Service account" kinds={['service_account']} />
       </Create>
       <List
@@ -123,6 +138,7 @@ function SourceTokens({ admin, onSecret, sourceId }: SectionProps & { sourceId: 
     <>
       {isError && <ErrorNote error={error} onRetry={() => void refetch()} />}
       {data === undefined && !isError && <Loading lines={1} />}
+      {data?.length === 0 && <p className="soft">No tokens.</p>}
       <ul className="stack">
         {data?.map(({ id, name, publicPrefix, expiresAt, revokedAt }) => (
           <li key={id} className="row">

@@ -2,9 +2,9 @@ import { useInfiniteQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import type { Role } from '@baton/sdk';
 import { baton } from '../../client.ts';
+import { Field, SelectField } from '../../parts/Field.tsx';
 import { Empty, ErrorNote } from '../../parts/Notes.tsx';
-import styles from '../administration.module.css';
-import { Act, Create, Field, Line, List, pageSize } from '../Section.tsx';
+import { Act, Create, Line, List, pageSize } from '../Section.tsx';
 
 /** The roles of the tenant and their holders. Roles grant no permissions; tasks and approvals can require them. */
 export function Roles({ permissions }: { permissions: readonly string[] }) {
@@ -22,6 +22,7 @@ export function Roles({ permissions }: { permissions: readonly string[] }) {
       {mayManage ? (
         <Create
           title="New role"
+          codes={{ role_slug_conflict: 'slug' }}
           make={async (values, idempotencyKey) => {
             const description = values.text('description');
             await baton.roles.create(
@@ -139,19 +140,16 @@ function HolderChoice() {
   });
   return (
     <div className="row">
-      <label className={styles.field}>
-        <span>Principal</span>
-        <select name="principal" required defaultValue="">
-          <option value="" disabled>
-            {query.isPending ? 'Loading …' : 'Select …'}
+      <SelectField name="principal" label="Principal" required defaultValue="">
+        <option value="" disabled>
+          {query.isPending ? 'Loading …' : 'Select …'}
+        </option>
+        {query.data?.map(({ id, displayName, kind }) => (
+          <option key={id} value={id}>
+            {displayName} ({kind})
           </option>
-          {query.data?.map(({ id, displayName, kind }) => (
-            <option key={id} value={id}>
-              {displayName} ({kind})
-            </option>
-          ))}
-        </select>
-      </label>
+        ))}
+      </SelectField>
       {query.hasNextPage && (
         <button type="button" onClick={() => void query.fetchNextPage()}>
           Load more

@@ -1,7 +1,8 @@
+import { Field } from '../../parts/Field.tsx';
 import { Moment } from '../../parts/Moment.tsx';
-import { Reach } from '../Choices.tsx';
+import { Reach, reachCodes } from '../Choices.tsx';
 import { describeRemainingAccess } from '../remaining-access.ts';
-import { Act, Create, Field, Line, List, pageSize, type SectionProps, type Values } from '../Section.tsx';
+import { Act, Create, Line, List, pageSize, type SectionProps, type Values } from '../Section.tsx';
 
 /** Programs that authenticate with a client ID and a secret. */
 export function ServiceAccounts({ admin, onSecret }: SectionProps) {
@@ -22,7 +23,12 @@ export function ServiceAccounts({ admin, onSecret }: SectionProps) {
 
   return (
     <>
-      <Create title="New service account" make={create}>
+      <Create
+        title="New service account"
+        make={create}
+        fields={{ displayName: 'name', scopeCeiling: 'scopes' }}
+        codes={reachCodes}
+      >
         <Field name="name" label="Name" required maxLength={200} placeholder="deployment" />
         <Reach admin={admin} preferred="control-plane" />
       </Create>

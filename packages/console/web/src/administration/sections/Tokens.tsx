@@ -1,14 +1,25 @@
 import { useState } from 'react';
 import { BatonError } from '@baton/sdk';
+import { Field, SelectField } from '../../parts/Field.tsx';
 import { Moment } from '../../parts/Moment.tsx';
 import { serverNow } from '../../server-clock.ts';
 import styles from '../administration.module.css';
-import { PrincipalChoice, PrincipalName, Reach } from '../Choices.tsx';
+import { PrincipalChoice, PrincipalName, Reach, reachCodes } from '../Choices.tsx';
 import { describeRemainingAccess } from '../remaining-access.ts';
-import { Act, Create, Field, Line, List, pageSize, type SectionProps, type Values } from '../Section.tsx';
+import { Act, Create, Line, List, pageSize, type SectionProps, type Values } from '../Section.tsx';
 
 const daySeconds = 86_400;
 const lifetimes = [1, 30, 90, 365];
+
+const issueCodes = {
+  principal_not_found: 'principal',
+  principal_not_active: 'principal',
+  principal_kind_not_allowed: 'principal',
+  authentication_context_required: 'principal',
+  authentication_context_expired: 'principal',
+  expiry_too_long: 'days',
+  ...reachCodes,
+};
 
 /** Personal access tokens. The secret of a new one is shown once. */
 export function Tokens({ admin, onSecret }: SectionProps) {
@@ -40,20 +51,23 @@ export function Tokens({ admin, onSecret }: SectionProps) {
 
   return (
     <>
-      <Create title="New token" submit="Create" make={issue}>
+      <Create
+        title="New token"
+        submit="Create"
+        make={issue}
+        fields={{ principalId: 'principal', scopeCeiling: 'scopes', expiresInSeconds: 'days' }}
+        codes={issueCodes}
+      >
         <PrincipalChoice admin={admin} name="principal" label="Principal" kinds={['human', 'agent']} />
         <Field name="name" label="Name" required maxLength={200} placeholder="laptop" />
         <Reach admin={admin} preferred="control-plane" />
-        <label className={styles.field}>
-          <span>Expires after</span>
-          <select name="days" defaultValue="30">
-            {lifetimes.map((days) => (
-              <option key={days} value={days}>
-                {days === 1 ? '1 day' : `${days} days`}
-              </option>
-            ))}
-          </select>
-        </label>
+        <SelectField name="days" label="Expires after" defaultValue="30">
+          {lifetimes.map((days) => (
+            <option key={days} value={days}>
+              {days === 1 ? '1 day' : `${days} days`}
+            </option>
+          ))}
+        </SelectField>
         {admin.isOperator && (
           <fieldset className={styles.checks}>
             <legend>Person verification</legend>
@@ -137,7 +151,7 @@ export function Tokens({ admin, onSecret }: SectionProps) {
                     <Act
                       label="Revoke"
                       confirm="why"
-                      note={describeRemainingAccess('a revoked token')}
+                      note={`Tasks that were claimed with it are released. ${describeRemainingAccess('a revoked token')}`}
                       act={(why) =>
                         identity.platformAccessTokens.revoke(tenantId, id, why ? { reason: why } : {})
                       }
