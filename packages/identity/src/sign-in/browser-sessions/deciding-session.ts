@@ -2,8 +2,9 @@ import type { Db } from '@baton/kernel/database/db';
 import type { SignInSnapshot } from '../../credentials/platform-access-tokens/platform-access-token.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
-import type { DecidingSessionRow, PresentedSessionRow } from './browser-session.ts';
+import type { PresentedSessionRow } from './browser-session.ts';
 import { shareDecidingSession, updateSessionExpiry, updateSessionUsed } from './browser-sessions.sql.ts';
+import { isRecentSignIn } from './recent-sign-in.ts';
 
 /** The session in which a person decides about an OAuth client. */
 interface DecidingSession {
@@ -55,18 +56,4 @@ export async function shortenDecidingSession(
   lifetimeSeconds: number,
 ): Promise<void> {
   await db.run(updateSessionExpiry(sessionId, lifetimeSeconds));
-}
-
-/**
- * The same rule as for issuing a platform access token, because a grant is worth as much. A provider that states no
- * time may have signed the person in long ago.
- */
-export function isRecentSignIn(
-  settings: Context['settings'],
-  {
-    auth_age_seconds: age,
-    is_time_proven: isProven,
-  }: Pick<DecidingSessionRow, 'auth_age_seconds' | 'is_time_proven'>,
-): boolean {
-  return isProven && age <= settings.IAM_PAT_MAX_AUTHENTICATION_AGE_SECONDS;
 }

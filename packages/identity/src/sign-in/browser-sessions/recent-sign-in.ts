@@ -28,8 +28,7 @@ export async function resolveRecentSession(
  * @throws Refusal `authentication_context_expired`
  */
 export async function refuseOldSignIn(context: Context, { row, presented }: ResolvedSession): Promise<void> {
-  const ageSecondsMax = context.settings.IAM_PAT_MAX_AUTHENTICATION_AGE_SECONDS;
-  if (!row.is_time_proven || row.auth_age_seconds > ageSecondsMax)
+  if (!isRecentSignIn(context.settings, row))
     await refuseRequest(context, presented, row, 'authentication_context_expired');
 }
 
@@ -43,4 +42,18 @@ export async function lockSignedIn({ db }: Context, row: PresentedSessionRow): P
   if (person?.status !== 'active') fail('invalid_token', {}, { reason: 'principal_not_active' });
   if ((await db.row(shareLiveSession(row.id))) === undefined)
     fail('invalid_token', {}, { reason: 'session_ended' });
+}
+
+/**
+ * The same rule as for issuing a platform access token: what the person may then do is worth as much. A provider that
+ * states no time may have signed the person in long ago.
+ */
+export function isRecentSignIn(
+  { IAM_PAT_MAX_AUTHENTICATION_AGE_SECONDS: ageSecondsMax }: Context['settings'],
+  {
+    auth_age_seconds: age,
+    is_time_proven: isProven,
+  }: Pick<PresentedSessionRow, 'auth_age_seconds' | 'is_time_proven'>,
+): boolean {
+  return isProven && age <= ageSecondsMax;
 }

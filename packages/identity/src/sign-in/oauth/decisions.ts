@@ -2,11 +2,8 @@ import { recordedTransaction } from '../../records/journal/recorded-transaction.
 import { secretHash } from '../../service/secrets.ts';
 import type { PresentedSessionRow } from '../browser-sessions/browser-session.ts';
 import { resolveSession } from '../browser-sessions/browser-sessions.ts';
-import {
-  isRecentSignIn,
-  noteDecision,
-  shortenDecidingSession,
-} from '../browser-sessions/deciding-session.ts';
+import { noteDecision, shortenDecidingSession } from '../browser-sessions/deciding-session.ts';
+import { isRecentSignIn } from '../browser-sessions/recent-sign-in.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import type {
