@@ -37,7 +37,8 @@ export async function deliverTargets(
     results.push(result);
   }
   const waiting = results.filter((result) => result.kind === 'waits');
-  if (waiting.length > 0) throw postponedUntilFirst(waiting, results);
+  const [first] = waiting;
+  if (first !== undefined) throw postponed(first, waiting, results);
   const refused = results.find((result) => result.kind === 'refused');
   if (refused === undefined) return;
   await pool.run(allowOneMore(tenantId, eventId, channel, unknownMax));
@@ -58,13 +59,14 @@ function unsettled(
     .toSorted((one, other) => one.progress.attempts - other.progress.attempts);
 }
 
-function postponedUntilFirst(waiting: readonly Waits[], results: readonly TargetResult[]): SinkPostponed {
+/** Until the first of those who wait is tried again. */
+function postponed(first: Waits, waiting: readonly Waits[], results: readonly TargetResult[]): SinkPostponed {
   const attempted = waiting.filter(({ isAttempt }) => isAttempt);
   const isUp =
     results.some((result) => result.kind === 'done' && result.isSent) ||
     attempted.some(({ shows }) => shows === 'up');
   const isUnclear = attempted.some(({ shows }) => shows === 'unclear');
-  return new SinkPostponed((attempted[0] ?? (waiting[0] as Waits)).reason, {
+  return new SinkPostponed((attempted[0] ?? first).reason, {
     waitMs: Math.min(...waiting.map(({ waitMs }) => waitMs)),
     isAttempt: attempted.length > 0,
     shows: isUp ? 'up' : isUnclear ? 'unclear' : 'nothing',
