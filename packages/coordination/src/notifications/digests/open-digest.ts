@@ -69,7 +69,11 @@ async function noticeOf(
   { kind, entity_id: entityId }: DigestItemRow,
 ): Promise<Notice | undefined> {
   if (!isKind(kind)) return undefined;
-  const waiting = await findWaitingOf(pool, tenantId, { kind, entityId });
+  const waiting = await findWaitingOf(pool, tenantId, {
+    kind,
+    entityId,
+    mentionedIds: [principalId],
+  });
   if (!waiting?.candidateIds.includes(principalId)) return undefined;
   const only = { ...waiting, candidateIds: [principalId] };
   const { recipients } = await findRecipientsOf(pool, tenantId, only, settings);

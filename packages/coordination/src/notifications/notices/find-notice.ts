@@ -7,6 +7,7 @@ import {
   type Assignment,
   findRecipients,
   findWaitingDecision,
+  findWaitingMention,
   findWaitingMessage,
   findWaitingTask,
   type WaitingRow,
@@ -17,6 +18,7 @@ export const noticeTypes = [
   'approval.requested',
   'task.created',
   'task.updated',
+  'task.mentioned',
   'run.control\\_message.accepted',
 ];
 
@@ -37,6 +39,14 @@ export async function findWaiting(db: Pool, event: JournalEvent): Promise<Waitin
       return type === 'task.created' || isAssignment(payload)
         ? findWaitingOf(db, tenantId, { kind: 'task.assigned', entityId, actorId, sequence })
         : undefined;
+    case 'task.mentioned': {
+      const { commentId, principalIds } = payload;
+      return findWaitingOf(db, tenantId, {
+        kind: 'mention',
+        entityId: typeof commentId === 'string' ? commentId : entityId,
+        mentionedIds: Array.isArray(principalIds) ? principalIds.map(String) : [],
+      });
+    }
     case 'run.control_message.accepted': {
       const messageId = String(payload['controlMessageId']);
       return findWaitingOf(db, tenantId, { kind: 'control_message.received', entityId: messageId });
@@ -49,6 +59,8 @@ export async function findWaiting(db: Pool, event: JournalEvent): Promise<Waitin
 interface Subject extends Partial<Assignment> {
   readonly kind: NotificationKind;
   readonly entityId: string;
+  /** Of a text's mentions, only those of these principals. */
+  readonly mentionedIds?: readonly string[];
 }
 
 /** Finds what is still waiting, for a notice that was stored for a digest. */
@@ -61,7 +73,11 @@ export async function findWaitingOf(
   return row === undefined ? undefined : waitingOf(subject.kind, row);
 }
 
-function statementOf(tenantId: string, { kind, entityId, actorId = null, sequence = null }: Subject) {
+function statementOf(
+  tenantId: string,
+  { kind, entityId, actorId = null, sequence = null, mentionedIds }: Subject,
+) {
+  if (kind === 'mention') return findWaitingMention(tenantId, entityId, mentionedIds ?? []);
   if (kind === 'decision.requested') return findWaitingDecision(tenantId, entityId, candidatesMax);
   if (kind === 'task.assigned')
     return findWaitingTask(tenantId, entityId, { actorId, sequence }, candidatesMax);
