@@ -3,6 +3,7 @@ import { Link } from '@tanstack/react-router';
 import type { Task } from '@baton/sdk';
 import { Decider } from '../approval/Decider.tsx';
 import { baton } from '../client.ts';
+import { Markdown } from '../markdown/Markdown.tsx';
 import { Moment } from '../parts/Moment.tsx';
 import { Who } from '../parts/Who.tsx';
 import { meQuery } from '../queries.ts';
@@ -30,17 +31,19 @@ export function BlockedReason({ task }: { readonly task: Task }) {
   return (
     <>
       {run !== undefined && run.failureReason !== null && (
-        <p>
-          <Who id={run.principalId} /> stopped <Moment at={run.finishedAt ?? run.updatedAt} />:{' '}
-          <span className="text">{run.failureReason}</span>
-        </p>
+        <>
+          <p>
+            <Who id={run.principalId} /> stopped <Moment at={run.finishedAt ?? run.updatedAt} />:
+          </p>
+          <Markdown text={run.failureReason} />
+        </>
       )}
       {comment !== undefined && (
         <div className={`stack ${styles.remedy}`}>
           <p className="soft">
             <Who id={comment.authorPrincipalId} /> · <Moment at={comment.createdAt} />
           </p>
-          <p className="text">{comment.body}</p>
+          <Markdown text={comment.body} />
         </div>
       )}
       {approvals.data?.map((approval) => (

@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Task } from '@baton/sdk';
 import { baton } from '../client.ts';
+import { Markdown } from '../markdown/Markdown.tsx';
 import { Moment } from '../parts/Moment.tsx';
 import { ErrorNote } from '../parts/Notes.tsx';
 import { Values } from '../parts/Values.tsx';
@@ -34,7 +35,7 @@ export function Runs({ task }: { task: Task }) {
                 <Moment at={finishedAt ?? startedAt} />
               </span>
             </p>
-            {failureReason !== null && <p className="text soft">{failureReason}</p>}
+            {failureReason !== null && <Markdown text={failureReason} isSoft />}
           </li>
         ))}
       </ul>
