@@ -5,12 +5,11 @@ import { refuseNulls } from '../../service/changes.ts';
 import { endpoint } from '../context.ts';
 import { approvalRequested } from '../gates/gates.events.ts';
 import { taskMentioned } from './mentions/mentions.events.ts';
-import { createOwnTask, updateOwnTask } from './mentions/mentions.ts';
 import { NewTask, Task, TaskChange } from './task.ts';
-import { nullableFields } from './task-changes.ts';
+import { nullableFields, updateOwnTask } from './task-changes.ts';
 import { TaskRef } from './task-ref.ts';
 import { taskCreated, taskRelationAdded, taskUpdated } from './tasks.events.ts';
-import { getTask } from './tasks.ts';
+import { createOwnTask, getTask } from './tasks.ts';
 
 export const tasksApi = [
   endpoint({

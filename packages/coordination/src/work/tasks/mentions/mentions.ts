@@ -1,14 +1,14 @@
 import { emit } from '../../../ledger/journal/journal.ts';
 import type { Context } from '../../context.ts';
-import type { NewTask, Task, TaskChange } from '../task.ts';
-import { updateTask } from '../task-changes.ts';
-import type { TaskRef } from '../task-ref.ts';
-import { createTask } from '../tasks.ts';
 import { findMentions, mentionsMax } from './mention-text.ts';
 import { taskMentioned } from './mentions.events.ts';
 import { replaceMentions } from './mentions.sql.ts';
 
-type AboutTask = Pick<Task, 'id' | 'publicId' | 'workspaceId'>;
+interface AboutTask {
+  readonly id: string;
+  readonly publicId: string;
+  readonly workspaceId: string | null;
+}
 
 interface WrittenText {
   readonly text: string;
@@ -46,28 +46,4 @@ export async function recordMentions(
       principalIds: added.map(({ principal_id }) => principal_id),
     },
   );
-}
-
-/**
- * Creates a task of the caller, whose description may mention others. Rules, processes and outcomes use `createTask`
- * instead, so that a description that they copy notifies nobody again.
- * @throws Refusal those of `createTask`
- */
-export async function createOwnTask(context: Context, request: NewTask): Promise<Task> {
-  const task = await createTask(context, request);
-  await recordMentions(context, task, { text: task.description, commentId: null, isNew: true });
-  return task;
-}
-
-/** Changes a task for the caller, likewise. @throws Refusal those of `updateTask` */
-export async function updateOwnTask(
-  context: Context,
-  ref: TaskRef,
-  ifMatch: number,
-  change: TaskChange,
-): Promise<Task> {
-  const task = await updateTask(context, ref, ifMatch, change);
-  if (change.description != null)
-    await recordMentions(context, task, { text: task.description, commentId: null, isNew: false });
-  return task;
 }
