@@ -2,7 +2,7 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Fragment, memo, type ReactNode, useMemo } from 'react';
 import { meQuery, principalQuery } from '../queries.ts';
-import { noteOfLink } from './links.ts';
+import { linkTarget, noteOfLink } from './links.ts';
 import styles from './markdown.module.css';
 import type { MarkdownElement, MarkdownNode } from './node.ts';
 import { PlainText } from './PlainText.tsx';
@@ -11,8 +11,14 @@ import { parseMarkdown } from './parse-markdown.ts';
 /** Mentions beyond these show the name in the text: each of them requires a request. */
 const namesMax = 20;
 
+interface MarkdownViewProps {
+  readonly text: string;
+  /** The beginning of the addresses of commits; undefined if no repository is known. */
+  readonly commitAddress: string | undefined;
+}
+
 /** A parsed text. React creates each element and escapes each string; no markup is ever written. */
-export default memo(function MarkdownView({ text }: { readonly text: string }) {
+export default memo(function MarkdownView({ text, commitAddress }: MarkdownViewProps) {
   const nodes = useMemo(() => parseMarkdown(text), [text]);
   if (nodes === undefined)
     return (
@@ -21,11 +27,16 @@ export default memo(function MarkdownView({ text }: { readonly text: string }) {
         <p className="soft">Shown without formatting, because the text is too long or too deeply nested.</p>
       </>
     );
-  return <div className={styles.markdown}>{new Drawing().all(nodes)}</div>;
+  return <div className={styles.markdown}>{new Drawing(commitAddress).all(nodes)}</div>;
 });
 
 class Drawing {
   readonly #named = new Set<string>();
+  readonly #commitAddress: string | undefined;
+
+  constructor(commitAddress: string | undefined) {
+    this.#commitAddress = commitAddress;
+  }
 
   all(nodes: readonly MarkdownNode[]): ReactNode {
     // The nodes of a text never move: a changed text is drawn anew.
@@ -62,7 +73,7 @@ class Drawing {
           </Link>
         );
       case 'commit':
-        return <code>{node.name}</code>;
+        return <Commit name={node.name} commitAddress={this.#commitAddress} />;
       case 'mention':
         return this.#mention(node);
       default:
@@ -162,6 +173,18 @@ function OutsideLink({ url, title, isImage, text, inside }: OutsideLinkProps) {
       {note !== '' && <span className="soft"> ({note})</span>}
     </>
   );
+}
+
+interface CommitProps {
+  readonly name: string;
+  readonly commitAddress: string | undefined;
+}
+
+function Commit({ name, commitAddress = '' }: CommitProps) {
+  const url = linkTarget(commitAddress + name);
+  const inside = <code>{name}</code>;
+  if (url === undefined) return inside;
+  return <OutsideLink url={url} title="" isImage={false} text={name} inside={inside} />;
 }
 
 /** The text of a link, as far as it could be an address. */

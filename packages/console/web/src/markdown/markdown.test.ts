@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
+import type { Task } from '@baton/sdk';
 import { approvalWith } from '../testing/approvals.ts';
 import { exampleOf, find, itemOf, meId, open, pageOf, Refusal, see, seen, test } from '../testing/page.ts';
 import { answersOf, graceId, taskWith } from '../testing/tasks.ts';
@@ -224,6 +225,36 @@ describe('links', () => {
       ['3f2a91c', '9b0c1d2e3f4a5b6c7d8e9f0a1b2c3d4e5f6a7b8c'],
     );
   });
+});
+
+describe('the name of a commit', () => {
+  const external = (url: string, id = url) => ({
+    kind: 'external' as const,
+    externalRef: { system: 'git', id, url },
+    check: null,
+    note: null,
+  });
+
+  for (const [what, urls, address] of [
+    ['a pull request', ['https://github.com/acme/app/pull/17'], 'https://github.com/acme/app/commit/3f2a91c'],
+    [
+      'a merge request',
+      ['https://git.example/a/b/c/-/merge_requests/4', 'https://git.example/a/b/c/-/commit/abc1234'],
+      'https://git.example/a/b/c/-/commit/3f2a91c',
+    ],
+    ['two repositories', ['https://github.com/acme/app/pull/17', 'https://github.com/acme/web/pull/1'], null],
+    ['another address', ['https://ci.example/runs/17'], null],
+    ['a script', ['javascript:alert(1)//github.com/acme/app/pull/17'], null],
+  ] as const)
+    test(`leads to the repository that the evidence links to: ${what}`, async () => {
+      const evidence = urls.map((url) => external(url)) as unknown as Task['evidence'];
+      const task = taskWith({ description: 'Fixed in 3f2a91c', evidence });
+      await open(`/tasks/${task.publicId}`, { answers: answersOf(task) });
+      const shown = await find('region', 'Description');
+      await see('Fixed in 3f2a91c');
+      assert.equal(shown.querySelector('a')?.href ?? null, address);
+      assert.equal(shown.querySelector('code')?.textContent, '3f2a91c');
+    });
 });
 
 describe('hostile texts', () => {

@@ -35,7 +35,7 @@ export function BlockedReason({ task }: { readonly task: Task }) {
           <p>
             <Who id={run.principalId} /> stopped <Moment at={run.finishedAt ?? run.updatedAt} />:
           </p>
-          <Markdown text={run.failureReason} />
+          <Markdown text={run.failureReason} task={task} />
         </>
       )}
       {comment !== undefined && (
@@ -43,7 +43,7 @@ export function BlockedReason({ task }: { readonly task: Task }) {
           <p className="soft">
             <Who id={comment.authorPrincipalId} /> · <Moment at={comment.createdAt} />
           </p>
-          <Markdown text={comment.body} />
+          <Markdown text={comment.body} task={task} />
         </div>
       )}
       {approvals.data?.map((approval) => (

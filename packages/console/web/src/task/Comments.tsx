@@ -41,7 +41,7 @@ export function Comments({ task }: { task: Task }) {
             <p className="soft">
               <Who id={authorPrincipalId} /> · <Moment at={createdAt} />
             </p>
-            <Markdown text={body} />
+            <Markdown text={body} task={task} />
           </li>
         ))}
       </ul>

@@ -35,7 +35,7 @@ export function Runs({ task }: { task: Task }) {
                 <Moment at={finishedAt ?? startedAt} />
               </span>
             </p>
-            {failureReason !== null && <Markdown text={failureReason} isSoft />}
+            {failureReason !== null && <Markdown text={failureReason} task={task} isSoft />}
           </li>
         ))}
       </ul>

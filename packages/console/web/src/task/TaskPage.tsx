@@ -90,7 +90,7 @@ export function TaskPage() {
             {task.description === '' ? (
               <p className="soft">No description.</p>
             ) : (
-              <Markdown text={task.description} />
+              <Markdown text={task.description} task={task} />
             )}
           </section>
           <StepForm task={task} />
