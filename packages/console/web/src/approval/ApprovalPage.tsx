@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { type Approval, type HarnessContext, presentSubject, revealHidden } from '@baton/sdk';
-import { Markdown } from '../markdown/Markdown.tsx';
+import { Prose } from '../parts/Prose.tsx';
 import { Moment } from '../parts/Moment.tsx';
 import { ErrorNote, Loading } from '../parts/Notes.tsx';
 import { Who } from '../parts/Who.tsx';
@@ -121,7 +121,7 @@ function State({ approval }: { readonly approval: Approval }) {
           </span>
         )}
       </p>
-      {decisionComment && <Markdown text={decisionComment} />}
+      {decisionComment && <Prose text={decisionComment} />}
       {outcomeStatus !== null && <p className="soft">Follow-up actions: {outcomeStatus}</p>}
     </>
   );

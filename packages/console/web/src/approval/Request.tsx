@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { type Approval, revealHidden } from '@baton/sdk';
 import { baton } from '../client.ts';
-import { Markdown } from '../markdown/Markdown.tsx';
+import { Prose } from '../parts/Prose.tsx';
 import { Priority, Status } from '../parts/Category.tsx';
 import { Moment } from '../parts/Moment.tsx';
 import { ErrorNote } from '../parts/Notes.tsx';
@@ -35,7 +35,7 @@ export function Request({ approval, isReviewed = false }: RequestProps) {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
-      {comment === '' ? <p>Approval requested, without a comment.</p> : <Markdown text={comment} />}
+      {comment === '' ? <p>Approval requested, without a comment.</p> : <Prose text={comment} />}
       <p className="soft">
         <Who id={approval.requestedBy ?? approval.requestedByPrincipalId ?? null} /> ·{' '}
         <Moment at={createdAt} />
@@ -60,7 +60,7 @@ export function Request({ approval, isReviewed = false }: RequestProps) {
             {!isReviewed && <Priority priority={task.priority} />}
           </p>
           {!isReviewed && task.description !== '' && (
-            <Markdown text={excerptOf(task.description)} isSoft />
+            <Prose text={excerptOf(task.description)} isSoft />
           )}
         </div>
       )}
@@ -122,13 +122,13 @@ function SoFar({ taskId }: { readonly taskId: string }) {
           <Moment at={last.finishedAt ?? last.startedAt} />
         </span>
       </p>
-      {last.failureReason !== null && <Markdown text={last.failureReason} isSoft />}
+      {last.failureReason !== null && <Prose text={last.failureReason} isSoft />}
       {checkpoint !== undefined && (
         <>
           <p className="soft">
             Last checkpoint: {checkpoint.kind} <Moment at={checkpoint.createdAt} />
           </p>
-          {typeof note === 'string' && <Markdown text={note} />}
+          {typeof note === 'string' && <Prose text={note} />}
           {(typeof note !== 'string' || Object.keys(others).length > 0) && <Values of={data} />}
         </>
       )}

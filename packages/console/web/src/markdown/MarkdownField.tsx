@@ -1,5 +1,5 @@
 import { type ReactNode, useId, useLayoutEffect, useRef, useState } from 'react';
-import { Markdown } from './Markdown.tsx';
+import { Prose } from '../parts/Prose.tsx';
 import styles from './markdown.module.css';
 import { MentionChoice, useMentions } from './mention-completion.tsx';
 
@@ -52,7 +52,7 @@ export function MarkdownField({ label, isLabelHidden = false, ...field }: Markdo
         <MentionChoice mentions={mentions} />
       </div>
       <div className={styles.preview} role="tabpanel" aria-labelledby={`${id}-preview`} hidden={!isPreview}>
-        {isPreview && (value.trim() === '' ? <p className="soft">Nothing to preview.</p> : <Markdown text={value} />)}
+        {isPreview && (value.trim() === '' ? <p className="soft">Nothing to preview.</p> : <Prose text={value} />)}
       </div>
       <p id={`${id}-help`} className="soft">
         Markdown works here; <code className="mono">@</code> mentions somebody, and notifies them.

@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router';
 import type { Task } from '@baton/sdk';
 import { Decider } from '../approval/Decider.tsx';
 import { baton } from '../client.ts';
-import { Markdown } from '../markdown/Markdown.tsx';
+import { Prose } from '../parts/Prose.tsx';
 import { Moment } from '../parts/Moment.tsx';
 import { Who } from '../parts/Who.tsx';
 import { meQuery } from '../queries.ts';
@@ -35,7 +35,7 @@ export function BlockedReason({ task }: { readonly task: Task }) {
           <p>
             <Who id={run.principalId} /> stopped <Moment at={run.finishedAt ?? run.updatedAt} />:
           </p>
-          <Markdown text={run.failureReason} task={task} />
+          <Prose text={run.failureReason} task={task} />
         </>
       )}
       {comment !== undefined && (
@@ -43,7 +43,7 @@ export function BlockedReason({ task }: { readonly task: Task }) {
           <p className="soft">
             <Who id={comment.authorPrincipalId} /> · <Moment at={comment.createdAt} />
           </p>
-          <Markdown text={comment.body} task={task} />
+          <Prose text={comment.body} task={task} />
         </div>
       )}
       {approvals.data?.map((approval) => (

@@ -2,7 +2,7 @@ import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-q
 import { type SubmitEvent, useState } from 'react';
 import type { Task } from '@baton/sdk';
 import { baton } from '../client.ts';
-import { Markdown } from '../markdown/Markdown.tsx';
+import { Prose } from '../parts/Prose.tsx';
 import { MarkdownField } from '../markdown/MarkdownField.tsx';
 import { useIdempotencyKeys } from '../parts/idempotency.ts';
 import { Moment } from '../parts/Moment.tsx';
@@ -41,7 +41,7 @@ export function Comments({ task }: { task: Task }) {
             <p className="soft">
               <Who id={authorPrincipalId} /> · <Moment at={createdAt} />
             </p>
-            <Markdown text={body} task={task} />
+            <Prose text={body} task={task} />
           </li>
         ))}
       </ul>

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Task } from '@baton/sdk';
 import { baton } from '../client.ts';
-import { Markdown } from '../markdown/Markdown.tsx';
+import { Prose } from '../parts/Prose.tsx';
 import { Moment } from '../parts/Moment.tsx';
 import { ErrorNote } from '../parts/Notes.tsx';
 import { Values } from '../parts/Values.tsx';
@@ -35,7 +35,7 @@ export function Runs({ task }: { task: Task }) {
                 <Moment at={finishedAt ?? startedAt} />
               </span>
             </p>
-            {failureReason !== null && <Markdown text={failureReason} task={task} isSoft />}
+            {failureReason !== null && <Prose text={failureReason} task={task} isSoft />}
           </li>
         ))}
       </ul>

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { lazy, Suspense, useState } from 'react';
-import { Markdown } from '../markdown/Markdown.tsx';
+import { Prose } from '../parts/Prose.tsx';
 import { Priority, Status } from '../parts/Category.tsx';
 import { Moment } from '../parts/Moment.tsx';
 import { ErrorNote, Loading } from '../parts/Notes.tsx';
@@ -90,7 +90,7 @@ export function TaskPage() {
             {task.description === '' ? (
               <p className="soft">No description.</p>
             ) : (
-              <Markdown text={task.description} task={task} />
+              <Prose text={task.description} task={task} />
             )}
           </section>
           <StepForm task={task} />

@@ -1,11 +1,12 @@
 import { lazy, Suspense } from 'react';
 import type { Task } from '@baton/sdk';
-import { PlainText } from './PlainText.tsx';
-import { commitAddressOf } from './repository.ts';
+import { PlainText } from '../markdown/PlainText.tsx';
+import { commitAddressOf } from '../markdown/repository.ts';
 
-const MarkdownView = lazy(() => import('./MarkdownView.tsx'));
+/** Without the parser, for instance because a newer console has replaced its file, the text itself is shown. */
+const MarkdownView = lazy(() => import('../markdown/MarkdownView.tsx').catch(() => ({ default: PlainText })));
 
-interface MarkdownProps {
+interface ProseProps {
   /** From outside. */
   readonly text: string;
   /** The task that the text is about. Its evidence shows to which repository the text's commits belong. */
@@ -14,7 +15,7 @@ interface MarkdownProps {
 }
 
 /** A text that people and agents write, with its Markdown. The text itself is shown until the parser has loaded. */
-export function Markdown({ text, task, isSoft = false }: MarkdownProps) {
+export function Prose({ text, task, isSoft = false }: ProseProps) {
   return (
     <div className={isSoft ? 'soft' : undefined} dir="auto">
       <Suspense fallback={<PlainText text={text} />}>
