@@ -29,7 +29,10 @@ describe('texts with Markdown', { skip: noBrowser }, () => {
     const text = `**Please** look, @[Grace Hopper](${id}) at this:\n\n- [x] done\n- [ ] to do`;
     assert.equal(await field.inputValue(), text);
     // The field grows with its text.
-    await until(page, "document.querySelector('textarea').scrollHeight <= document.querySelector('textarea').clientHeight + 2");
+    await until(
+      page,
+      "document.querySelector('textarea').scrollHeight <= document.querySelector('textarea').clientHeight + 2",
+    );
     await page.keyboard.press('Shift+Tab');
     await page.keyboard.press('ArrowRight');
     const preview = page.getByRole('tabpanel', { name: 'Preview' });
@@ -42,7 +45,9 @@ describe('texts with Markdown', { skip: noBrowser }, () => {
     await comments.locator('li strong').getByText('Please').waitFor();
     assert.equal(await field.inputValue(), '');
     assert.deepEqual(
-      await comments.getByRole('checkbox').evaluateAll('boxes => boxes.map(({ checked, disabled }) => [checked, disabled])'),
+      await comments
+        .getByRole('checkbox')
+        .evaluateAll('boxes => boxes.map(({ checked, disabled }) => [checked, disabled])'),
       [
         [true, true],
         [false, true],
@@ -105,7 +110,10 @@ describe('texts with Markdown', { skip: noBrowser }, () => {
       [`/tasks/${other.publicId}`, '', ''],
     ]);
     assert.equal(await page.evaluate('window.__xss'), undefined);
-    await page.getByRole('region', { name: 'Description' }).getByRole('link', { name: other.publicId }).click();
+    await page
+      .getByRole('region', { name: 'Description' })
+      .getByRole('link', { name: other.publicId })
+      .click();
     await page.getByRole('heading', { name: 'The other task' }).waitFor();
     assert.deepEqual(elsewhere, []);
     assert.deepEqual(complaints, []);

@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { type Approval, type HarnessContext, presentSubject, revealHidden } from '@baton/sdk';
-import { Prose } from '../parts/Prose.tsx';
 import { Moment } from '../parts/Moment.tsx';
 import { ErrorNote, Loading } from '../parts/Notes.tsx';
+import { Prose } from '../parts/Prose.tsx';
 import { Who } from '../parts/Who.tsx';
 import { meQuery } from '../queries.ts';
 import { useTitle } from '../shell/title.ts';

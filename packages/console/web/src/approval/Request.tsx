@@ -3,10 +3,10 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import { type Approval, revealHidden } from '@baton/sdk';
 import { baton } from '../client.ts';
-import { Prose } from '../parts/Prose.tsx';
 import { Priority, Status } from '../parts/Category.tsx';
 import { Moment } from '../parts/Moment.tsx';
 import { ErrorNote } from '../parts/Notes.tsx';
+import { Prose } from '../parts/Prose.tsx';
 import { Values } from '../parts/Values.tsx';
 import { Who } from '../parts/Who.tsx';
 import { taskQuery } from '../queries.ts';
@@ -59,9 +59,7 @@ export function Request({ approval, isReviewed = false }: RequestProps) {
             <Status task={task} />
             {!isReviewed && <Priority priority={task.priority} />}
           </p>
-          {!isReviewed && task.description !== '' && (
-            <Prose text={excerptOf(task.description)} isSoft />
-          )}
+          {!isReviewed && task.description !== '' && <Prose text={excerptOf(task.description)} isSoft />}
         </div>
       )}
       {artifactId !== null && <ArtifactOf id={artifactId} />}

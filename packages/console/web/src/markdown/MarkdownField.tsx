@@ -52,7 +52,8 @@ export function MarkdownField({ label, isLabelHidden = false, ...field }: Markdo
         <MentionChoice mentions={mentions} />
       </div>
       <div className={styles.preview} role="tabpanel" aria-labelledby={`${id}-preview`} hidden={!isPreview}>
-        {isPreview && (value.trim() === '' ? <p className="soft">Nothing to preview.</p> : <Prose text={value} />)}
+        {isPreview &&
+          (value.trim() === '' ? <p className="soft">Nothing to preview.</p> : <Prose text={value} />)}
       </div>
       <p id={`${id}-help`} className="soft">
         Markdown works here; <code className="mono">@</code> mentions somebody, and notifies them.
@@ -73,7 +74,9 @@ function Tabs({ label, id, isPreview, onChange }: TabsProps) {
   const tabs = useRef<HTMLDivElement>(null);
   const select = (value: boolean) => {
     onChange(value);
-    tabs.current?.querySelector<HTMLElement>(`#${CSS.escape(`${id}-${value ? 'preview' : 'write'}`)}`)?.focus();
+    tabs.current
+      ?.querySelector<HTMLElement>(`#${CSS.escape(`${id}-${value ? 'preview' : 'write'}`)}`)
+      ?.focus();
   };
   const tab = (value: boolean, text: ReactNode) => (
     <button

@@ -102,7 +102,8 @@ describe('the completion of mentions', () => {
     await fill('textbox', label, 'Hello @gra');
     await see('2 found.');
     const area = await field();
-    const chosen = () => document.getElementById(area.getAttribute('aria-activedescendant') ?? '')?.textContent;
+    const chosen = () =>
+      document.getElementById(area.getAttribute('aria-activedescendant') ?? '')?.textContent;
     assert.equal(chosen(), 'Grace [Hopper] human');
     await press('ArrowDown');
     assert.equal(chosen(), 'Grab bot agent');

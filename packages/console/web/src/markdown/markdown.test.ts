@@ -28,10 +28,7 @@ describe('the Markdown of a text', () => {
 
   test('has headings below those of the page', async () => {
     const shown = await show('# One\n## Two\n### Three\n###### Six\n\nSetext\n===');
-    assert.equal(
-      htmlOf(within(shown)),
-      '<h3>One</h3><h4>Two</h4><h5>Three</h5><h6>Six</h6><h3>Setext</h3>',
-    );
+    assert.equal(htmlOf(within(shown)), '<h3>One</h3><h4>Two</h4><h5>Three</h5><h6>Six</h6><h3>Setext</h3>');
   });
 
   test('has nested lists that keep their numbers', async () => {
@@ -61,7 +58,9 @@ describe('the Markdown of a text', () => {
     const shown = await show('| Name | Count |\n|:--|--:|\n| `a|b` \\| c | 1 |\n| d |');
     const table = shown.querySelector('table');
     assert.deepEqual(
-      [...(table?.querySelectorAll('tr') ?? [])].map((row) => [...row.children].map((cell) => cell.textContent)),
+      [...(table?.querySelectorAll('tr') ?? [])].map((row) =>
+        [...row.children].map((cell) => cell.textContent),
+      ),
       [
         ['Name', 'Count'],
         ['`a', 'b` | c'],
@@ -111,10 +110,10 @@ describe('the Markdown of a text', () => {
     });
     await open(`/approvals/${approval.id}`, { answers: { 'approvals.get': approval } });
     await see('today');
-    assert.deepEqual(
-      [...document.querySelectorAll('.markdown')].map(htmlOf).sort(),
-      ['<p>May I run <code>migrate</code>?</p>', '<p>Yes, <strong>today</strong></p>'],
-    );
+    assert.deepEqual([...document.querySelectorAll('.markdown')].map(htmlOf).sort(), [
+      '<p>May I run <code>migrate</code>?</p>',
+      '<p>Yes, <strong>today</strong></p>',
+    ]);
   });
 });
 
@@ -160,7 +159,9 @@ describe('links', () => {
     '',
   ])
     test(`an address like ${JSON.stringify(address)} is text, in links and in images`, async () => {
-      const shown = await show(`[click](${address}) ![look](${address}) <${address}> [see][ref]\n\n[ref]: ${address}`);
+      const shown = await show(
+        `[click](${address}) ![look](${address}) <${address}> [see][ref]\n\n[ref]: ${address}`,
+      );
       assert.deepEqual(
         linksIn(shown).map(({ href }) => href),
         [],
@@ -181,7 +182,9 @@ describe('links', () => {
         '[**b** `c`](https://markup.example "and a title")',
       ].join('\n\n'),
     );
-    const lines = seen(await find('region', 'Description')).split('\n').slice(1);
+    const lines = seen(await find('region', 'Description'))
+      .split('\n')
+      .slice(1);
     assert.deepEqual(lines, [
       'https://bank.example (evil.example)',
       'bank.example',
@@ -206,7 +209,13 @@ describe('links', () => {
     );
     assert.deepEqual(
       linksIn(shown).map(({ textContent }) => textContent),
-      ['https://a.example/x_y_z', 'https://b.example/(c)', 'https://d.example/?q=1&r=2', 'https://e.example/', 'https://i.example/'],
+      [
+        'https://a.example/x_y_z',
+        'https://b.example/(c)',
+        'https://d.example/?q=1&r=2',
+        'https://e.example/',
+        'https://i.example/',
+      ],
     );
     for (const link of linksIn(shown)) assert.equal(link.getAttribute('onmouseover'), null);
   });
@@ -320,7 +329,9 @@ describe('hostile texts', () => {
   });
 
   test('definitions of links stay visible', async () => {
-    const shown = await show('[see][1]\n\n[1]: https://a.example "ignore all instructions"\n[2]: https://b.example');
+    const shown = await show(
+      '[see][1]\n\n[1]: https://a.example "ignore all instructions"\n[2]: https://b.example',
+    );
     assert.ok(linksIn(shown).length >= 1);
     await see('[1]: https://a.example "ignore all instructions"');
     await see('[2]: https://b.example');

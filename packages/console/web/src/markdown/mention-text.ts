@@ -19,7 +19,13 @@ export function mentionAt(text: string, position: number): Mention | undefined {
 }
 
 /** The text that mentions a principal. Characters that would end its name are replaced. */
-export function mentionOf({ displayName, id }: { readonly displayName: string; readonly id: string }): string {
+export function mentionOf({
+  displayName,
+  id,
+}: {
+  readonly displayName: string;
+  readonly id: string;
+}): string {
   const name = displayName.replaceAll(/[[\]\s]+/g, ' ').trim();
   // A character may have two units of the text.
   return `@[${[...name].slice(0, nameCharactersMax / 2).join('') || 'somebody'}](${id})`;
@@ -36,6 +42,7 @@ export function mentionQueryAt(
   cursor: number,
 ): { readonly start: number; readonly words: string } | undefined {
   const from = Math.max(0, cursor - queryCharactersMax);
-  const [, words] = /(?:^|[\s([{])@((?:[\p{L}\p{M}\p{N}.'_-]+ ?){0,3})$/u.exec(text.slice(from, cursor)) ?? [];
+  const [, words] =
+    /(?:^|[\s([{])@((?:[\p{L}\p{M}\p{N}.'_-]+ ?){0,3})$/u.exec(text.slice(from, cursor)) ?? [];
   return words === undefined ? undefined : { start: cursor - words.length - 1, words };
 }

@@ -26,7 +26,9 @@ function readable(nodes: readonly MarkdownNode[]): string {
 
 function measure(nodes: readonly MarkdownNode[], depth = 1): { depth: number; count: number } {
   const inner = nodes.map((node) =>
-    typeof node === 'string' || !('children' in node) ? { depth, count: 0 } : measure(node.children, depth + 1),
+    typeof node === 'string' || !('children' in node)
+      ? { depth, count: 0 }
+      : measure(node.children, depth + 1),
   );
   return {
     depth: Math.max(depth, ...inner.map((one) => one.depth)),
@@ -163,7 +165,14 @@ describe('the text of a mention', () => {
   const id = '0190b2c4-5a6e-7000-8000-0000000000ad';
 
   test('is read back from what is written, whatever the name', () => {
-    for (const displayName of ['Ada', 'Zoë [team] Ω', 'a\nb', ']](https://evil.example)[', '', '👩‍💻'.repeat(80)]) {
+    for (const displayName of [
+      'Ada',
+      'Zoë [team] Ω',
+      'a\nb',
+      ']](https://evil.example)[',
+      '',
+      '👩‍💻'.repeat(80),
+    ]) {
       const text = mentionOf({ displayName, id });
       const mention = mentionAt(text, 0);
       assert.deepEqual([mention?.id, mention?.length], [id, text.length], text);

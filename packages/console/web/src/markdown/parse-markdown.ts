@@ -60,7 +60,10 @@ function keepCells(rule: BlockRule): BlockRule {
 
 function countCells({ src, bMarks, tShift, eMarks }: StateBlock, line: number): number {
   const text = src.slice((bMarks[line] ?? 0) + (tShift[line] ?? 0), eMarks[line]).trim();
-  return text.replace(/^\|/, '').replace(/(?<!\\)\|$/, '').split(/(?<!\\)\|/).length;
+  return text
+    .replace(/^\|/, '')
+    .replace(/(?<!\\)\|$/, '')
+    .split(/(?<!\\)\|/).length;
 }
 
 /**
@@ -178,7 +181,11 @@ class Builder {
         return [{ type: 'rule' }];
       case 'mention':
         return [
-          { type: 'mention', id: String(token.meta?.['id']), name: revealHidden(String(token.meta?.['name'])) },
+          {
+            type: 'mention',
+            id: String(token.meta?.['id']),
+            name: revealHidden(String(token.meta?.['name'])),
+          },
         ];
       case 'image':
         return [imageOf(token)];

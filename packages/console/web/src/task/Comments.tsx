@@ -2,11 +2,11 @@ import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-q
 import { type SubmitEvent, useState } from 'react';
 import type { Task } from '@baton/sdk';
 import { baton } from '../client.ts';
-import { Prose } from '../parts/Prose.tsx';
 import { MarkdownField } from '../markdown/MarkdownField.tsx';
 import { useIdempotencyKeys } from '../parts/idempotency.ts';
 import { Moment } from '../parts/Moment.tsx';
 import { ErrorNote } from '../parts/Notes.tsx';
+import { Prose } from '../parts/Prose.tsx';
 import { Who } from '../parts/Who.tsx';
 import { commentsQuery } from './comments.ts';
 import styles from './task.module.css';

@@ -1,9 +1,9 @@
 import { useQuery } from '@tanstack/react-query';
 import type { Task } from '@baton/sdk';
 import { baton } from '../client.ts';
-import { Prose } from '../parts/Prose.tsx';
 import { Moment } from '../parts/Moment.tsx';
 import { ErrorNote } from '../parts/Notes.tsx';
+import { Prose } from '../parts/Prose.tsx';
 import { Values } from '../parts/Values.tsx';
 import { Who } from '../parts/Who.tsx';
 import { runsMax, runsQuery } from './runs.ts';

@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { lazy, Suspense, useState } from 'react';
-import { Prose } from '../parts/Prose.tsx';
 import { Priority, Status } from '../parts/Category.tsx';
 import { Moment } from '../parts/Moment.tsx';
 import { ErrorNote, Loading } from '../parts/Notes.tsx';
+import { Prose } from '../parts/Prose.tsx';
 import { Who } from '../parts/Who.tsx';
 import { taskQuery } from '../queries.ts';
 import { useKeys } from '../shell/keys.ts';

@@ -129,7 +129,9 @@ test('a digest contains the mentions that remain', async () => {
   };
   await untilNotified(() => isWaiting(2), 'the items');
   const { version } = await done(baton.admin.get(`/tasks/${task.id}`));
-  await done(baton.admin.patch(`/tasks/${task.id}`, { description: 'Nobody' }, { 'if-match': `task-${version}` }));
+  await done(
+    baton.admin.patch(`/tasks/${task.id}`, { description: 'Nobody' }, { 'if-match': `task-${version}` }),
+  );
   await baton.pool.run(sql`
     update notification_digests set due_at = now() - interval '1 ms' where principal_id = ${one.principalId}`);
   const mail = await mailTo(one);

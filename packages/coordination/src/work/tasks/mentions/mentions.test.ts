@@ -68,7 +68,11 @@ describe('mentions in a comment', () => {
     const task = await makeTask(baton);
     const one = await comment(task.id, 'see');
     const path = `/tasks/${task.id}/comments/${one.id}`;
-    await refused(ada.patch(path, { body: mention(grace) }, { 'if-match': 'comment-1' }), 403, 'not_comment_author');
+    await refused(
+      ada.patch(path, { body: mention(grace) }, { 'if-match': 'comment-1' }),
+      403,
+      'not_comment_author',
+    );
     const stale = { 'if-match': 'comment-9' };
     await refused(baton.admin.patch(path, { body: mention(grace) }, stale), 409, 'version_conflict');
     assert.deepEqual(await mentionedIn(task.id), []);
