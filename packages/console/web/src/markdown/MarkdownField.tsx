@@ -31,7 +31,13 @@ export function MarkdownField({ label, isLabelHidden = false, ...field }: Markdo
         </label>
         <Tabs label={label} id={id} isPreview={isPreview} onChange={setPreview} />
       </div>
-      <div className={styles.field} role="tabpanel" aria-labelledby={`${id}-write`} hidden={isPreview}>
+      <div
+        className={styles.field}
+        role="tabpanel"
+        id={`${id}-write-panel`}
+        aria-labelledby={`${id}-write`}
+        hidden={isPreview}
+      >
         <textarea
           ref={area}
           id={id}
@@ -51,7 +57,13 @@ export function MarkdownField({ label, isLabelHidden = false, ...field }: Markdo
         />
         <MentionChoice mentions={mentions} />
       </div>
-      <div className={styles.preview} role="tabpanel" aria-labelledby={`${id}-preview`} hidden={!isPreview}>
+      <div
+        className={styles.preview}
+        role="tabpanel"
+        id={`${id}-preview-panel`}
+        aria-labelledby={`${id}-preview`}
+        hidden={!isPreview}
+      >
         {isPreview &&
           (value.trim() === '' ? <p className="soft">Nothing to preview.</p> : <Prose text={value} />)}
       </div>
@@ -84,6 +96,7 @@ function Tabs({ label, id, isPreview, onChange }: TabsProps) {
       role="tab"
       id={`${id}-${value ? 'preview' : 'write'}`}
       aria-selected={isPreview === value}
+      aria-controls={`${id}-${value ? 'preview' : 'write'}-panel`}
       tabIndex={isPreview === value ? 0 : -1}
       onClick={() => onChange(value)}
     >
