@@ -7,7 +7,6 @@ interface MarkdownFieldProps {
   readonly label: string;
   /** Whether only screen readers get the label. */
   readonly isLabelHidden?: boolean;
-  readonly name?: string;
   readonly value: string;
   readonly maxLength: number;
   readonly rows?: number;
@@ -17,7 +16,7 @@ interface MarkdownFieldProps {
 
 /** A field for Markdown, with a preview, that completes mentions of people and agents. Its height follows the text. */
 export function MarkdownField({ label, isLabelHidden = false, ...field }: MarkdownFieldProps) {
-  const { value, onChange, maxLength, rows = 3, name, placeholder } = field;
+  const { value, onChange, maxLength, rows = 3, placeholder } = field;
   const id = useId();
   const [isPreview, setPreview] = useState(false);
   const area = useRef<HTMLTextAreaElement>(null);
@@ -41,7 +40,6 @@ export function MarkdownField({ label, isLabelHidden = false, ...field }: Markdo
         <textarea
           ref={area}
           id={id}
-          name={name}
           className={styles.writing}
           value={value}
           rows={rows}
