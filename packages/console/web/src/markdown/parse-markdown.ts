@@ -166,7 +166,7 @@ class Builder {
   #leavesOf(token: Token): MarkdownNode[] {
     switch (token.type) {
       case 'text':
-        return this.#linkDepth > 0 ? [revealHidden(token.content)] : textOf(token.content);
+        return this.#linkDepth > 0 ? [revealHidden(token.content)] : referencesIn(token.content);
       case 'softbreak':
       case 'hardbreak':
         return [{ type: 'break' }];
@@ -190,9 +190,9 @@ class Builder {
       case 'image':
         return [imageOf(token)];
       case 'reference_definition':
-        return [{ type: 'definition', children: textOf(this.#linesOf(token)) }];
+        return [{ type: 'definition', children: referencesIn(this.#linesOf(token)) }];
       default:
-        return textOf(token.content);
+        return referencesIn(token.content);
     }
   }
 
@@ -202,10 +202,6 @@ class Builder {
     this.#lines ??= this.#text.split(/\r\n?|\n/);
     return this.#lines.slice(from, to).join('\n').trim();
   }
-}
-
-function textOf(text: string): MarkdownNode[] {
-  return referencesIn(revealHidden(text));
 }
 
 function elementOf(token: Token): MarkdownElement {
