@@ -103,6 +103,7 @@ describe('texts with Markdown', { skip: noBrowser }, () => {
     const outside = ['noopener noreferrer nofollow', '_blank'];
     assert.deepEqual(links, [
       ['https://tracker.example/pixel.png', ...outside],
+      ['https://tracker.example/x.png', ...outside],
       ['https://evil.example/', ...outside],
       [`/tasks/${other.publicId}`, '', ''],
     ]);
