@@ -39,7 +39,7 @@ class Drawing {
   }
 
   all(nodes: readonly MarkdownNode[]): ReactNode {
-    // The nodes of a text never move: a changed text is drawn anew.
+    // The nodes of a text never move: a changed text is drawn again.
     return nodes.map((node, index) => <Fragment key={index}>{this.#one(node)}</Fragment>);
   }
 

@@ -119,11 +119,11 @@ describe('the completion of mentions', () => {
 
   test('inserts what is clicked', async () => {
     await openTask();
-    await fill('textbox', label, 'Ask @gra');
+    await fill('textbox', label, 'See @gra');
     await see('2 found.');
     all('option')[1]?.dispatchEvent(new MouseEvent('mousedown', { bubbles: true, cancelable: true }));
     await unseen('found.');
-    assert.match((await field()).value, /^Ask @\[Grab bot\]\([\da-f-]{36}\) $/);
+    assert.match((await field()).value, /^See @\[Grab bot\]\([\da-f-]{36}\) $/);
   });
 
   test('is closed by Escape, which does not close a dialog around it', async () => {

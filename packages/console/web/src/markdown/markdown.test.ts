@@ -362,7 +362,7 @@ describe('hostile texts', () => {
 describe('mentions', () => {
   test('show the present name, mark the person who reads, and fall back to the name in the text', async () => {
     const unknown = '0190b2c4-0000-7000-8000-0000000000ff';
-    const shown = await show(`@[Old name](${graceId}), @[Me](${meId}) and @[Gone](${unknown}) or @Ada`, {
+    const shown = await show(`@[Old name](${graceId}), @[Me](${meId}) and @[Unknown](${unknown}) or @Ada`, {
       answers: {
         'principals.get': ({ ids: [id = ''] }) =>
           id === unknown
@@ -378,7 +378,7 @@ describe('mentions', () => {
       [
         ['@Grace', false],
         ['@Ada', true],
-        ['@Gone', false],
+        ['@Unknown', false],
       ],
     );
   });

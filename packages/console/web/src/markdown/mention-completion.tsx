@@ -30,7 +30,7 @@ export interface Mentions {
     onSelect(): void;
     onBlur(): void;
   };
-  /** Looks for an `@` in front of the cursor. */
+  /** Searches for an `@` in front of the cursor. */
   look(): void;
   choose(principal: Principal): void;
 }

@@ -186,7 +186,7 @@ describe('the text of a mention', () => {
       ['(@Ada Lo', 'Ada Lo'],
       ['@Ada Love lace', 'Ada Love lace'],
       ['a@b', undefined],
-      ['@ada said that it', undefined],
+      ['@ada wrote that it', undefined],
       ['@ada\n', undefined],
       ['no', undefined],
     ] as const)

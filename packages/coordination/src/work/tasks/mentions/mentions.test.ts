@@ -34,7 +34,7 @@ async function describeTask(taskId: string, description: string, by = baton.admi
 describe('mentions in a comment', () => {
   test('are in one event without the text, each principal once, in the order of the text', async () => {
     const task = await makeTask(baton);
-    const body = `${mention(grace)}, ask ${mention(ada, 'Ada <b>')} and ${mention({ principalId: grace.principalId.toUpperCase() })}`;
+    const body = `${mention(grace)}, see ${mention(ada, 'Ada <b>')} and ${mention({ principalId: grace.principalId.toUpperCase() })}`;
     const { id } = await comment(task.id, body);
     const event = (await eventsOf(baton, task.id)).at(-1);
     assert.deepEqual([event?.type, event?.actor_id], ['task.mentioned', baton.admin.principalId]);
@@ -149,6 +149,6 @@ describe('the text of a mention', () => {
   });
 
   test('is reduced to its name for messages', () => {
-    assert.equal(withoutMentionIds(`Ask @[Ada](${id}), or @[Grace](${id}).`), 'Ask @Ada, or @Grace.');
+    assert.equal(withoutMentionIds(`See @[Ada](${id}), or @[Grace](${id}).`), 'See @Ada, or @Grace.');
   });
 });
