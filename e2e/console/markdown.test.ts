@@ -67,7 +67,8 @@ describe('texts with Markdown', { skip: noBrowser }, () => {
 
   test('Escape closes the completion first, and then the dialog', async () => {
     await world.participant('Grace Hopper', ['tasks.read']);
-    const { page } = await world.signedIn('/?create=true');
+    const { page } = await world.signedIn();
+    await page.goto(`${world.url}/?create=true`);
     const field = page.getByRole('dialog').getByLabel('Description', { exact: true });
     await field.fill('For ');
     await field.press('End');
