@@ -1,10 +1,17 @@
-import { lazy, Suspense } from 'react';
+import { type ComponentType, lazy, Suspense } from 'react';
 import type { Task } from '@baton/sdk';
 import { PlainText } from '../markdown/PlainText.tsx';
 import { commitAddressOf } from '../markdown/repository.ts';
 
 /** Without the parser, for instance because a newer console has replaced its file, the text itself is shown. */
-const MarkdownView = lazy(() => import('../markdown/MarkdownView.tsx').catch(() => ({ default: PlainText })));
+const MarkdownView = lazy<ComponentType<ViewProps>>(() =>
+  import('../markdown/MarkdownView.tsx').catch(() => ({ default: PlainText })),
+);
+
+interface ViewProps {
+  readonly text: string;
+  readonly commitAddress: string | undefined;
+}
 
 interface ProseProps {
   /** From outside. */
