@@ -1037,6 +1037,21 @@ create table left_sets (
 );
 CREATE INDEX left_sets_of_set ON public.left_sets USING btree (set_id);
 
+create table mentions (
+  source_id uuid not null,
+  principal_id uuid not null,
+  tenant_id uuid not null,
+  task_id uuid not null,
+  author_id uuid not null,
+  is_present boolean default true not null,
+  created_at timestamp(3) with time zone default now() not null,
+  constraint mentions_pkey PRIMARY KEY (source_id, principal_id),
+  constraint mentions_author_id_fkey FOREIGN KEY (author_id) REFERENCES principals(id),
+  constraint mentions_principal_id_fkey FOREIGN KEY (principal_id) REFERENCES principals(id),
+  constraint mentions_task_id_fkey FOREIGN KEY (task_id) REFERENCES tasks(id),
+  constraint mentions_tenant_id_fkey FOREIGN KEY (tenant_id) REFERENCES tenants(id)
+);
+
 create table notification_deliveries (
   event_id uuid not null,
   recipient_id uuid not null,

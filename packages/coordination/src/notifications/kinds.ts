@@ -28,6 +28,7 @@ export const notificationKinds = {
     usual: { mail: 'immediate', slack: 'immediate' },
   },
   'task.assigned': { about: 'tasks assigned to you', usual: { mail: 'digest', slack: 'immediate' } },
+  mention: { about: 'texts that mention you', usual: { mail: 'immediate', slack: 'immediate' } },
   'control_message.received': {
     about: 'control messages to your runs',
     usual: { mail: 'digest', slack: 'immediate' },

@@ -51,6 +51,7 @@ export interface Tables {
   knowledge_documents: KnowledgeDocumentsTable;
   knowledge_intents: KnowledgeIntentsTable;
   left_sets: LeftSetsTable;
+  mentions: MentionsTable;
   notification_deliveries: NotificationDeliveriesTable;
   notification_digest_items: NotificationDigestItemsTable;
   notification_digests: NotificationDigestsTable;
@@ -800,6 +801,16 @@ interface LeftSetsTable {
   id: GeneratedAlways<number>;
   tenant_id: string;
   set_id: string;
+}
+
+interface MentionsTable {
+  source_id: string;
+  principal_id: string;
+  tenant_id: string;
+  task_id: string;
+  author_id: string;
+  is_present: Generated<boolean>;
+  created_at: Generated<string>;
 }
 
 interface NotificationDeliveriesTable {

@@ -3,6 +3,7 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import { type Approval, type HarnessContext, presentSubject, revealHidden } from '@baton/sdk';
 import { Moment } from '../parts/Moment.tsx';
 import { ErrorNote, Loading } from '../parts/Notes.tsx';
+import { Prose } from '../parts/Prose.tsx';
 import { Who } from '../parts/Who.tsx';
 import { meQuery } from '../queries.ts';
 import { useTitle } from '../shell/title.ts';
@@ -120,7 +121,7 @@ function State({ approval }: { readonly approval: Approval }) {
           </span>
         )}
       </p>
-      {decisionComment && <p className="text">{revealHidden(decisionComment)}</p>}
+      {decisionComment && <Prose text={decisionComment} />}
       {outcomeStatus !== null && <p className="soft">Follow-up actions: {outcomeStatus}</p>}
     </>
   );

@@ -6,6 +6,7 @@ import { baton } from '../client.ts';
 import { Priority, Status } from '../parts/Category.tsx';
 import { Moment } from '../parts/Moment.tsx';
 import { ErrorNote } from '../parts/Notes.tsx';
+import { Prose } from '../parts/Prose.tsx';
 import { Values } from '../parts/Values.tsx';
 import { Who } from '../parts/Who.tsx';
 import { taskQuery } from '../queries.ts';
@@ -34,7 +35,7 @@ export function Request({ approval, isReviewed = false }: RequestProps) {
   const [isOpen, setOpen] = useState(false);
   return (
     <>
-      <p className="text">{revealHidden(comment) || 'Approval requested, without a comment.'}</p>
+      {comment === '' ? <p>Approval requested, without a comment.</p> : <Prose text={comment} />}
       <p className="soft">
         <Who id={approval.requestedBy ?? approval.requestedByPrincipalId ?? null} /> ·{' '}
         <Moment at={createdAt} />
@@ -58,12 +59,7 @@ export function Request({ approval, isReviewed = false }: RequestProps) {
             <Status task={task} />
             {!isReviewed && <Priority priority={task.priority} />}
           </p>
-          {!isReviewed && task.description !== '' && (
-            <p className="text soft">
-              {task.description.slice(0, descriptionCharactersMax)}
-              {task.description.length > descriptionCharactersMax && ' …'}
-            </p>
-          )}
+          {!isReviewed && task.description !== '' && <Prose text={excerptOf(task.description)} isSoft />}
         </div>
       )}
       {artifactId !== null && <ArtifactOf id={artifactId} />}
@@ -75,6 +71,10 @@ export function Request({ approval, isReviewed = false }: RequestProps) {
       )}
     </>
   );
+}
+
+function excerptOf(text: string): string {
+  return text.length > descriptionCharactersMax ? `${text.slice(0, descriptionCharactersMax)} …` : text;
 }
 
 /** The artifact to be approved. */
@@ -109,6 +109,9 @@ function SoFar({ taskId }: { readonly taskId: string }) {
   const checkpoint = context.data.checkpoints.toSorted((one, other) =>
     one.createdAt.localeCompare(other.createdAt),
   )[context.data.checkpoints.length - 1];
+  // Agents describe a checkpoint in its note.
+  const { note, ...others } = (checkpoint?.data ?? {}) as { readonly note?: unknown };
+  const data = typeof note === 'string' ? others : (checkpoint?.data ?? {});
   return (
     <div className={styles.soFar}>
       <p>
@@ -117,13 +120,14 @@ function SoFar({ taskId }: { readonly taskId: string }) {
           <Moment at={last.finishedAt ?? last.startedAt} />
         </span>
       </p>
-      {last.failureReason !== null && <p className="text soft">{last.failureReason}</p>}
+      {last.failureReason !== null && <Prose text={last.failureReason} isSoft />}
       {checkpoint !== undefined && (
         <>
           <p className="soft">
             Last checkpoint: {checkpoint.kind} <Moment at={checkpoint.createdAt} />
           </p>
-          <Values of={checkpoint.data} />
+          {typeof note === 'string' && <Prose text={note} />}
+          {(typeof note !== 'string' || Object.keys(others).length > 0) && <Values of={data} />}
         </>
       )}
       {context.data.artifacts.slice(0, artifactsMax).map(({ id, name, type }) => (

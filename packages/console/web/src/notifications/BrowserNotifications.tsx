@@ -15,7 +15,7 @@ export function BrowserNotifications() {
       <h2 id="notifications">Notifications in this browser</h2>
       <p className="soft">
         While the console is open in a hidden tab, your browser shows when your decision is requested, when
-        somebody assigns a task to you, and when your run gets a control message.
+        somebody assigns a task to you or mentions you, and when your run gets a control message.
       </p>
       {choice === 'unavailable' && (
         <p>

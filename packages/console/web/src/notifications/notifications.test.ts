@@ -298,6 +298,22 @@ describe('notifications in the browser', () => {
     setHidden(false);
   });
 
+  test('a text of somebody else that mentions the person is shown, without the text', async () => {
+    const task = taskWith({ title: 'Read this' });
+    await openHidden({}, { 'tasks.get': task });
+    const mentioned = (other: Partial<JournalEvent>, principalIds = [graceId, meId]) =>
+      brings(event('task.mentioned', { payload: { principalIds }, entityId: task.id, ...other }));
+    mentioned({ id: pending(54).id, actorId: meId });
+    mentioned({ id: pending(55).id }, [graceId]);
+    mentioned({ id: pending(56).id });
+    // Delivered twice.
+    mentioned({ id: pending(56).id });
+    await until(() => notifications.length > 0);
+    await handled();
+    assert.deepEqual(shown(), [`You are mentioned: Read this (${task.publicId})`]);
+    setHidden(false);
+  });
+
   test('a person who may not follow the journal is notified of decisions by the poll', async (t) => {
     t.mock.timers.enable({ apis: ['setInterval'] });
     const permissions = meWith().permissions.filter((name) => name !== 'events.read');

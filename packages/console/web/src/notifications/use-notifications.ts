@@ -42,7 +42,10 @@ function useDecisions(me: HarnessContext | undefined, isOn: boolean, show: Show)
   }, [me, isOn, show]);
 }
 
-/** What others do while the page is hidden: tasks that they assign, and control messages to the person's runs. */
+/**
+ * What others do while the page is hidden: tasks that they assign, texts that mention the person, and control messages to
+ * the person's runs.
+ */
 function useEvents(me: HarnessContext | undefined, isOn: boolean, show: Show): void {
   const personId = me?.principal.id;
   const runs = useRef<ReadonlySet<string>>(new Set());
@@ -57,6 +60,8 @@ function useEvents(me: HarnessContext | undefined, isOn: boolean, show: Show): v
     const stop = onEveryEvent((event) => {
       if (!document.hidden || event.actorId === personId) return;
       assignments.take(event);
+      if (event.type === 'task.mentioned' && isOf(event.payload['principalIds'], personId))
+        show({ kind: 'mention', id: event.id, taskId: event.entityId });
       if (event.type !== 'run.control_message.accepted' || !runs.current.has(event.entityId)) return;
       const { controlMessageId, taskId } = event.payload;
       show({ kind: 'message', id: String(controlMessageId), taskId: String(taskId) });
@@ -66,6 +71,10 @@ function useEvents(me: HarnessContext | undefined, isOn: boolean, show: Show): v
       assignments.stop();
     };
   }, [personId, isOn, show]);
+}
+
+function isOf(ids: unknown, id: string): boolean {
+  return Array.isArray(ids) && ids.includes(id);
 }
 
 function useBackgroundPoll(isNeeded: boolean): void {

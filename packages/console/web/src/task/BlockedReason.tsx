@@ -4,6 +4,7 @@ import type { Task } from '@baton/sdk';
 import { Decider } from '../approval/Decider.tsx';
 import { baton } from '../client.ts';
 import { Moment } from '../parts/Moment.tsx';
+import { Prose } from '../parts/Prose.tsx';
 import { Who } from '../parts/Who.tsx';
 import { meQuery } from '../queries.ts';
 import { commentsQuery } from './comments.ts';
@@ -30,17 +31,19 @@ export function BlockedReason({ task }: { readonly task: Task }) {
   return (
     <>
       {run !== undefined && run.failureReason !== null && (
-        <p>
-          <Who id={run.principalId} /> stopped <Moment at={run.finishedAt ?? run.updatedAt} />:{' '}
-          <span className="text">{run.failureReason}</span>
-        </p>
+        <>
+          <p>
+            <Who id={run.principalId} /> stopped <Moment at={run.finishedAt ?? run.updatedAt} />:
+          </p>
+          <Prose text={run.failureReason} task={task} />
+        </>
       )}
       {comment !== undefined && (
         <div className={`stack ${styles.remedy}`}>
           <p className="soft">
             <Who id={comment.authorPrincipalId} /> · <Moment at={comment.createdAt} />
           </p>
-          <p className="text">{comment.body}</p>
+          <Prose text={comment.body} task={task} />
         </div>
       )}
       {approvals.data?.map((approval) => (

@@ -1,10 +1,12 @@
 import { useInfiniteQuery, useMutation, useQueryClient } from '@tanstack/react-query';
-import type { SubmitEvent } from 'react';
+import { type SubmitEvent, useState } from 'react';
 import type { Task } from '@baton/sdk';
 import { baton } from '../client.ts';
+import { MarkdownField } from '../markdown/MarkdownField.tsx';
 import { useIdempotencyKeys } from '../parts/idempotency.ts';
 import { Moment } from '../parts/Moment.tsx';
 import { ErrorNote } from '../parts/Notes.tsx';
+import { Prose } from '../parts/Prose.tsx';
 import { Who } from '../parts/Who.tsx';
 import { commentsQuery } from './comments.ts';
 import styles from './task.module.css';
@@ -13,6 +15,7 @@ import styles from './task.module.css';
 export function Comments({ task }: { task: Task }) {
   const queries = useQueryClient();
   const keys = useIdempotencyKeys();
+  const [text, setText] = useState('');
   const query = useInfiniteQuery(commentsQuery(task));
   const add = useMutation({
     mutationFn: (body: string) =>
@@ -24,9 +27,8 @@ export function Comments({ task }: { task: Task }) {
   });
   function onSubmit(event: SubmitEvent<HTMLFormElement>) {
     event.preventDefault();
-    const form = event.currentTarget;
-    const body = String(new FormData(form).get('body')).trim();
-    if (body !== '') add.mutate(body, { onSuccess: () => form.reset() });
+    const body = text.trim();
+    if (body !== '') add.mutate(body, { onSuccess: () => setText('') });
   }
   return (
     <section className="card stack" aria-labelledby="comments">
@@ -39,7 +41,7 @@ export function Comments({ task }: { task: Task }) {
             <p className="soft">
               <Who id={authorPrincipalId} /> · <Moment at={createdAt} />
             </p>
-            <p className="text">{body}</p>
+            <Prose text={body} task={task} />
           </li>
         ))}
       </ul>
@@ -49,10 +51,14 @@ export function Comments({ task }: { task: Task }) {
         </button>
       )}
       <form className="stack" onSubmit={onSubmit}>
-        <label className="stack">
-          <span className="visually-hidden">Your comment</span>
-          <textarea name="body" maxLength={10_000} placeholder="Add a comment …" required />
-        </label>
+        <MarkdownField
+          label="Your comment"
+          isLabelHidden
+          value={text}
+          onChange={setText}
+          maxLength={10_000}
+          placeholder="Add a comment …"
+        />
         {add.isError && <ErrorNote error={add.error} />}
         <button type="submit" disabled={add.isPending} className={styles.send}>
           Comment

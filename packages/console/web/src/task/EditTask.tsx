@@ -3,6 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { type SubmitEvent, useId, useState } from 'react';
 import { BatonError, type Task } from '@baton/sdk';
 import { baton } from '../client.ts';
+import { MarkdownField } from '../markdown/MarkdownField.tsx';
 import { ErrorNote } from '../parts/Notes.tsx';
 import { taskQuery, versionOf } from '../queries.ts';
 import dialog from '../shell/shell.module.css';
@@ -25,6 +26,7 @@ export default function EditTask({ task, first, onClose }: EditTaskProps) {
   // Changes are compared with the task as it was when the form was opened: a concurrent change by somebody else is not
   // a change of this form, so it is not sent back.
   const [opened] = useState(task);
+  const [description, setDescription] = useState(task.description);
   const queries = useQueryClient();
   const key = taskQuery(task.publicId).queryKey;
   const people = useQuery({
@@ -52,7 +54,7 @@ export default function EditTask({ task, first, onClose }: EditTaskProps) {
     const form = new FormData(event.currentTarget);
     const given: Fields = {
       title: String(form.get('title')).trim(),
-      description: String(form.get('description')),
+      description,
       priority: String(form.get('priority')),
       assigneeId: String(form.get('assignee')) || null,
     };
@@ -85,16 +87,13 @@ export default function EditTask({ task, first, onClose }: EditTaskProps) {
                 autoComplete="off"
               />
             </label>
-            <label className="stack" htmlFor={`${id}-text`}>
-              Description{' '}
-              <textarea
-                id={`${id}-text`}
-                name="description"
-                rows={6}
-                defaultValue={task.description}
-                maxLength={20_000}
-              />
-            </label>
+            <MarkdownField
+              label="Description"
+              rows={6}
+              value={description}
+              onChange={setDescription}
+              maxLength={20_000}
+            />
             <label className="stack" htmlFor={`${id}-priority`}>
               Priority
               <select id={`${id}-priority`} name="priority" defaultValue={task.priority}>

@@ -1,6 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { etagOf, type HeldClaim, type Task } from '@baton/sdk';
 import { baton } from '../client.ts';
+import { MarkdownField } from '../markdown/MarkdownField.tsx';
 import { useIdempotencyKeys } from '../parts/idempotency.ts';
 import { ErrorNote } from '../parts/Notes.tsx';
 import { notify } from '../parts/Notices.tsx';
@@ -84,14 +85,12 @@ export function Hold({ task, hold, loss, result, setResult }: HoldProps) {
     <div className="stack">
       {loss !== undefined && <Lost loss={loss} hasDraft={body !== ''} />}
       {(hold !== undefined || body !== '') && (
-        <label className="stack">
-          Result (optional)
-          <textarea
-            value={result}
-            onChange={({ target }) => setResult(target.value)}
-            maxLength={resultCharactersMax}
-          />
-        </label>
+        <MarkdownField
+          label="Result (optional)"
+          value={result}
+          onChange={setResult}
+          maxLength={resultCharactersMax}
+        />
       )}
       <div className="row">
         {hold !== undefined && (

@@ -3,6 +3,7 @@ import type { Task } from '@baton/sdk';
 import { baton } from '../client.ts';
 import { Moment } from '../parts/Moment.tsx';
 import { ErrorNote } from '../parts/Notes.tsx';
+import { Prose } from '../parts/Prose.tsx';
 import { Values } from '../parts/Values.tsx';
 import { Who } from '../parts/Who.tsx';
 import { runsMax, runsQuery } from './runs.ts';
@@ -34,7 +35,7 @@ export function Runs({ task }: { task: Task }) {
                 <Moment at={finishedAt ?? startedAt} />
               </span>
             </p>
-            {failureReason !== null && <p className="text soft">{failureReason}</p>}
+            {failureReason !== null && <Prose text={failureReason} task={task} isSoft />}
           </li>
         ))}
       </ul>

@@ -4,6 +4,7 @@ import { lazy, Suspense, useState } from 'react';
 import { Priority, Status } from '../parts/Category.tsx';
 import { Moment } from '../parts/Moment.tsx';
 import { ErrorNote, Loading } from '../parts/Notes.tsx';
+import { Prose } from '../parts/Prose.tsx';
 import { Who } from '../parts/Who.tsx';
 import { taskQuery } from '../queries.ts';
 import { useKeys } from '../shell/keys.ts';
@@ -89,7 +90,7 @@ export function TaskPage() {
             {task.description === '' ? (
               <p className="soft">No description.</p>
             ) : (
-              <p className="text">{task.description}</p>
+              <Prose text={task.description} task={task} />
             )}
           </section>
           <StepForm task={task} />

@@ -66,7 +66,7 @@ describe("a task that can't be claimed now", () => {
       'approvals.list': pageOf(approval),
     });
     const text = part('Blocked');
-    assert.match(text, /^Blocked\nGrace stopped .*: blocked: no account\nGrace · .*\nI need the account\./);
+    assert.match(text, /^Blocked\nGrace stopped .*:\nblocked: no account\nGrace · .*\nI need the account\./);
     assert.match(text, /Pending approval by Grace: Which account pays\?/);
     assert.match(text, /The task cannot be offered or claimed until it is moved to an open status\./);
     assert.match(text, /Move the task to an open status\./);

@@ -3,6 +3,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type SubmitEvent, useId, useState } from 'react';
 import { baton } from '../client.ts';
+import { MarkdownField } from '../markdown/MarkdownField.tsx';
 import { useIdempotencyKeys } from '../parts/idempotency.ts';
 import { ErrorNote } from '../parts/Notes.tsx';
 import { workspaceQuery } from '../queries.ts';
@@ -19,6 +20,7 @@ interface NewTaskProps {
 /** Creates a task and opens it. A second click or a retry after a lost response creates no second task. */
 export default function NewTask({ workspace = '', onClose }: NewTaskProps) {
   const [chosen, setChosen] = useState(workspace);
+  const [description, setDescription] = useState('');
   const newest = useQuery(workspacesQuery);
   const workspaces = (newest.data ?? []).filter(({ status }) => status === 'active');
   // A selected workspace that is archived, or older than those that were loaded. It needs its own option, or the task
@@ -41,7 +43,7 @@ export default function NewTask({ workspace = '', onClose }: NewTaskProps) {
     const form = new FormData(event.currentTarget);
     create.mutate({
       title: String(form.get('title')).trim(),
-      description: String(form.get('description')),
+      description,
       priority: form.get('priority') as Priority,
       workspaceId: chosen || null,
     });
@@ -57,9 +59,13 @@ export default function NewTask({ workspace = '', onClose }: NewTaskProps) {
               Title
               <input id={`${id}-title`} name="title" maxLength={500} required autoFocus autoComplete="off" />
             </label>
-            <label className="stack" htmlFor={`${id}-text`}>
-              Description <textarea id={`${id}-text`} name="description" rows={5} maxLength={20_000} />
-            </label>
+            <MarkdownField
+              label="Description"
+              rows={5}
+              value={description}
+              onChange={setDescription}
+              maxLength={20_000}
+            />
             <label className="stack" htmlFor={`${id}-priority`}>
               Priority
               <select id={`${id}-priority`} name="priority" defaultValue="medium">

@@ -65,6 +65,7 @@ import * as gates from '../../work/gates/gates.events.ts';
 import * as goals from '../../work/goals/goals.events.ts';
 import * as externalReferences from '../../work/relations/external-references/external-references.events.ts';
 import * as taskRelations from '../../work/relations/task-relations.events.ts';
+import * as mentions from '../../work/tasks/mentions/mentions.events.ts';
 import * as tasks from '../../work/tasks/tasks.events.ts';
 import * as typeMigration from '../../work/type-migration/type-migration.events.ts';
 import * as attempts from '../../work/verifications/attempts.events.ts';
@@ -132,6 +133,7 @@ const declarations: readonly object[] = [
   externalReferences,
   taskRelations,
   tasks,
+  mentions,
   typeMigration,
   attempts,
   connectionTypes,

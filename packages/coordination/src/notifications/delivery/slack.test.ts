@@ -101,6 +101,19 @@ test('the longest question fits the sections of Slack', async () => {
   await isDelivered();
 });
 
+test('a mention is posted with the comment, which can mention nobody in Slack and contains no link', async () => {
+  const one = await person();
+  const task = await makeTask(baton, { title: 'Ship' });
+  const body = `@[<!channel>](${one.principalId}) see <https://evil.example|this>`;
+  await done(baton.admin.post(`/tasks/${task.id}/comments`, { body }), 201);
+  await untilNotified(() => postsTo(one).length === 1);
+  const [message] = postsTo(one);
+  const texts = message.blocks.map(({ text }: { text: { text: string } }) => text.text);
+  assert.ok(texts[0].startsWith(`*Mentioned: Ship (${task.publicId})*\n`));
+  assert.equal(texts[1], '> @&lt;!channel&gt; see &lt;https://evil.example|this&gt;');
+  assert.equal(texts[2], `<${publicUrl}/tasks/${task.publicId}|Open the task>`);
+});
+
 test('kinds are turned off one by one, and somebody without a webhook gets nothing', async () => {
   const one = await person({ kinds: { 'decision.requested': { slack: 'off' } } });
   const without = await baton.actor({ kind: 'human', permissions: ['approvals.decide'] });

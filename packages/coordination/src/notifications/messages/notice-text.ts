@@ -1,3 +1,4 @@
+import { withoutMentionIds } from '../../work/tasks/mentions/mention-text.ts';
 import type { Notice } from '../notices/notice.ts';
 import { oneLine, severalLines } from './plain-text.ts';
 
@@ -44,6 +45,16 @@ export function textOfNotice(notice: Notice, publicUrl: string): NoticeText {
       action: 'Open the task',
       url: taskUrl,
     };
+  if (kind === 'mention') {
+    const place = notice.question === null ? 'in the description of' : 'in a comment on';
+    return {
+      subject: `Mentioned: ${title}`,
+      sentence: `${name || 'Somebody'} mentioned you ${place} ${title}.`,
+      question: severalLines(withoutMentionIds(notice.question ?? ''), questionCharactersMax),
+      action: 'Open the task',
+      url: taskUrl,
+    };
+  }
   return {
     subject: `Control message: ${title}`,
     sentence: `${name || 'Baton'} sent a control message to your run of ${title}.`,

@@ -7,6 +7,7 @@ import {
   type Assignment,
   findRecipients,
   findWaitingDecisions,
+  findWaitingMentions,
   findWaitingMessages,
   findWaitingTasks,
   type WaitingRow,
@@ -18,6 +19,7 @@ export const noticeTypes = [
   'approval.requested',
   'task.created',
   'task.updated',
+  'task.mentioned',
   'run.control\\_message.accepted',
 ];
 
@@ -53,27 +55,46 @@ function subjectOf({
   actorId,
   sequence,
   payload,
-}: JournalEvent): (Subject & Assignment) | undefined {
-  const assignment = { actorId, sequence };
+}: JournalEvent): (Subject & Cause) | undefined {
+  const cause = { actorId, sequence, mentionedIds: null };
   switch (type) {
     case 'approval.requested':
-      return { kind: 'decision.requested', entityId, ...assignment };
+      return { kind: 'decision.requested', entityId, ...cause };
     case 'task.created':
-      return { kind: 'task.assigned', entityId, ...assignment };
+      return { kind: 'task.assigned', entityId, ...cause };
     case 'task.updated':
-      return isAssignment(payload) ? { kind: 'task.assigned', entityId, ...assignment } : undefined;
+      return isAssignment(payload) ? { kind: 'task.assigned', entityId, ...cause } : undefined;
+    case 'task.mentioned': {
+      const { commentId, principalIds } = payload;
+      return {
+        kind: 'mention',
+        entityId: typeof commentId === 'string' ? commentId : entityId,
+        ...cause,
+        mentionedIds: Array.isArray(principalIds) ? principalIds.map(String) : [],
+      };
+    }
     case 'run.control_message.accepted':
       return {
         kind: 'control_message.received',
         entityId: String(payload['controlMessageId']),
-        ...assignment,
+        ...cause,
       };
     default:
       return undefined;
   }
 }
 
-function statementOf(kind: NotificationKind, which: Which, assignment: Assignment) {
+/** What else is known from the event. */
+interface Cause extends Assignment {
+  /** The principals that its text mentions anew; null for a digest, which has one recipient. */
+  readonly mentionedIds: readonly string[] | null;
+}
+
+/** A digest has lost the order of assignments, and their actors. */
+const unknownCause: Cause = { actorId: null, sequence: null, mentionedIds: null };
+
+function statementOf(kind: NotificationKind, which: Which, { mentionedIds, ...assignment }: Cause) {
+  if (kind === 'mention') return findWaitingMentions(which, mentionedIds);
   if (kind === 'decision.requested') return findWaitingDecisions(which);
   if (kind === 'task.assigned') return findWaitingTasks(which, assignment);
   return findWaitingMessages(which);
@@ -94,8 +115,7 @@ export async function selectWaitingFor(
   for (const [kind, ofKind] of Map.groupBy(subjects, (subject) => subject.kind)) {
     const entityIds = ofKind.map(({ entityId }) => entityId);
     const which = { tenantId, entityIds, onlyId: principalId, candidatesMax };
-    // A digest has lost the order of assignments, and their actors.
-    for (const row of await db.rows(statementOf(kind, which, { actorId: null, sequence: null }))) {
+    for (const row of await db.rows(statementOf(kind, which, unknownCause))) {
       const waiting = waitingOf(kind, row);
       if (!waiting.candidateIds.includes(principalId) || waiting.exceptId === principalId) continue;
       const place = `${waiting.needs} ${waiting.workspaceId}`;

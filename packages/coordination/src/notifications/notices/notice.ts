@@ -3,7 +3,7 @@ import type { NotificationKind, StoredModes } from '../kinds.ts';
 /** What is waiting for somebody. Its texts come from outside. */
 export interface Notice {
   readonly kind: NotificationKind;
-  /** The approval, the task or the control message. */
+  /** The approval, the task or the control message; for a mention the comment, or the task for its description. */
   readonly entityId: string;
   /** The id of the task; null for a decision that isn't about a task. */
   readonly taskId: string | null;
@@ -11,7 +11,7 @@ export interface Notice {
   readonly taskTitle: string | null;
   /** The requester, or the principal that assigned or sent it. */
   readonly actorName: string | null;
-  /** The question of a decision; null for other notices. */
+  /** The question of a decision, or the comment that mentions somebody; null for other notices. */
   readonly question: string | null;
 }
 

@@ -99,6 +99,54 @@ export function findWaitingTasks(
     from task t left join principals p on p.id = ${actorId}::uuid and p.tenant_id = ${tenantId}`;
 }
 
+/**
+ * Those of the given principals whom a comment or the description of a task still mentions, whatever the status of the task. Its
+ * author is the author of their oldest mention.
+ * @param sourceId the comment, or the task for its description
+ */
+export function findWaitingMention(tenantId: string, sourceId: string, mentionedIds: readonly string[]) {
+  return sql<WaitingRow>`
+    with mention as materialized (
+      select principal_id, task_id, author_id, created_at from mentions
+      where source_id = ${sourceId} and tenant_id = ${tenantId} and is_present
+        and principal_id = any (${mentionedIds}::uuid[])
+    ), first as (
+      select task_id, author_id from mention order by created_at, principal_id limit 1
+    )
+    select ${sourceId}::uuid as entity_id, t.id as task_id, t.public_id as task_public_id, t.title as task_title,
+      f.author_id as actor_id, p.display_name as actor_name, c.body as question, t.workspace_id,
+      array(select principal_id from mention order by principal_id) as candidates
+    from first f join tasks t on t.id = f.task_id and t.tenant_id = ${tenantId}
+    left join comments c on c.id = ${sourceId} and c.tenant_id = ${tenantId}
+    left join principals p on p.id = f.author_id and p.tenant_id = ${tenantId}`;
+}
+
+/**
+ * Comments and descriptions of tasks with those whom they still mention, whatever the status of the task. The author is
+ * the author of the oldest of these mentions. An entity is the comment, or the task for its description.
+ * @param mentionedIds only these principals; null for all
+ */
+export function findWaitingMentions(
+  { tenantId, entityIds, onlyId, candidatesMax }: Which,
+  mentionedIds: readonly string[] | null,
+) {
+  return sql<WaitingRow>`
+    with mention as materialized (
+      select source_id, principal_id, task_id, author_id, created_at from mentions
+      where source_id = any (${entityIds}::uuid[]) and tenant_id = ${tenantId} and is_present
+        and (${mentionedIds}::uuid[] is null or principal_id = any (${mentionedIds}::uuid[]))
+        and (${onlyId}::uuid is null or principal_id = ${onlyId}::uuid)
+    ), first as (
+      select distinct on (source_id) source_id, task_id, author_id from mention order by source_id, created_at, principal_id
+    )
+    select f.source_id as entity_id, t.id as task_id, t.public_id as task_public_id, t.title as task_title,
+      f.author_id as actor_id, p.display_name as actor_name, c.body as question, t.workspace_id,
+      array(select principal_id from mention m where m.source_id = f.source_id order by principal_id limit ${candidatesMax}) as candidates
+    from first f join tasks t on t.id = f.task_id and t.tenant_id = ${tenantId}
+    left join comments c on c.id = f.source_id and c.tenant_id = ${tenantId}
+    left join principals p on p.id = f.author_id and p.tenant_id = ${tenantId}`;
+}
+
 /** Control messages that haven't been acknowledged, with the principal of their run. Their text stays in Baton. */
 export function findWaitingMessages({ tenantId, entityIds, onlyId }: Which) {
   return sql<WaitingRow>`

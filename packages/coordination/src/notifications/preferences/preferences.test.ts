@@ -27,6 +27,7 @@ test('a person without preferences has the defaults, and learns that no channel 
     kinds: {
       'decision.requested': { mail: 'immediate', slack: 'immediate' },
       'task.assigned': { mail: 'digest', slack: 'immediate' },
+      mention: { mail: 'immediate', slack: 'immediate' },
       'control_message.received': { mail: 'digest', slack: 'immediate' },
     },
     digestIntervalSeconds: 86_400,

@@ -1,10 +1,11 @@
 import { pageOf, Uuid } from '@baton/values/wire';
 import { endpoint } from '../context.ts';
+import { taskMentioned } from '../tasks/mentions/mentions.events.ts';
 import { TaskRef } from '../tasks/task-ref.ts';
 import { NewTaskComment, TaskComment, TaskCommentChange, TaskCommentRevision } from './comment.ts';
 import { commentAdded, commentEdited } from './comments.events.ts';
 import {
-  createTaskComment,
+  createOwnComment,
   getTaskComment,
   listTaskCommentRevisions,
   listTaskComments,
@@ -27,10 +28,10 @@ export const commentsApi = [
     body: NewTaskComment,
     returns: { 201: TaskComment },
     errors: ['not_found', ...bodyErrors, 'child_grant_exceeded', 'comment_mismatch'],
-    emits: [commentAdded],
+    emits: [commentAdded, taskMentioned],
     etag: 'comment',
     example: { body: 'The failure needs a cold cache to show.' },
-    handle: (input, context) => createTaskComment(context, input.params.ref, input.body),
+    handle: (input, context) => createOwnComment(context, input.params.ref, input.body),
   }),
   endpoint({
     id: 'listTaskComments',
@@ -67,7 +68,7 @@ export const commentsApi = [
     body: TaskCommentChange,
     returns: { 200: TaskComment },
     errors: ['not_found', 'not_comment_author', 'version_conflict', ...bodyErrors],
-    emits: [commentEdited],
+    emits: [commentEdited, taskMentioned],
     ifMatch: 'comment',
     etag: 'comment',
     example: { body: 'The failure needs a cold cache and two workers to show.' },

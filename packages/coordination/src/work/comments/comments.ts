@@ -9,6 +9,8 @@ import { refuseSecretText } from '../../service/documents.ts';
 import { viewerOf } from '../../service/sight/sight.ts';
 import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
+import { findMentions } from '../tasks/mentions/mention-text.ts';
+import { recordMentions } from '../tasks/mentions/mentions.ts';
 import type { Task } from '../tasks/task.ts';
 import type { TaskRef } from '../tasks/task-ref.ts';
 import { getTask } from '../tasks/tasks.ts';
@@ -60,6 +62,22 @@ export async function createTaskComment(
     if (artifactId !== null && found.artifact_task_id !== task.id) fail('comment_mismatch', { artifactId });
   }
   return write(context, task, { authorPrincipalId: context.caller.principalId, body, runId, artifactId });
+}
+
+/**
+ * Adds a comment of the caller, which may mention others. The actions of an outcome use `createTaskComment` instead.
+ * @throws Refusal those of `createTaskComment`
+ */
+export async function createOwnComment(
+  context: Context,
+  ref: TaskRef,
+  request: NewTaskComment,
+): Promise<TaskComment> {
+  const comment = await createTaskComment(context, ref, request);
+  const { body: text, id: commentId } = comment;
+  if (findMentions(text).length > 0)
+    await recordMentions(context, await getTask(context, ref), { text, commentId, isNew: true });
+  return comment;
 }
 
 /**
@@ -147,6 +165,7 @@ export async function updateTaskComment(
   const change = { tenantId, commentId, body, revisionId: newId(), editedBy: caller.principalId };
   const row = (await db.row(updateComment(change))) as CommentRow;
   note(context, commentEdited, task, row);
+  await recordMentions(context, task, { text: body, commentId, isNew: false });
   return commentOf(row);
 }
 

@@ -26,6 +26,7 @@ import { cancelOpenAttempt, wakeOpenAttempt } from '../verifications/attempts.ts
 import { requireAddressee } from './addressees/addressees.ts';
 import { renewApprovals } from './changed-subjects.ts';
 import { parseCustomFields } from './custom-fields.ts';
+import { recordMentions } from './mentions/mentions.ts';
 import {
   findRemovedChecks,
   findSkippedChecks,
@@ -80,6 +81,22 @@ export const nullableFields: readonly string[] = [
 interface ChangeOptions {
   readonly asProcess?: boolean;
   readonly evidenceAuthorOf?: (item: Evidence) => string;
+}
+
+/**
+ * Changes a task for the caller, whose description may mention others (see `createOwnTask`).
+ * @throws Refusal those of `updateTask`
+ */
+export async function updateOwnTask(
+  context: Context,
+  ref: TaskRef,
+  ifMatch: number,
+  change: TaskChange,
+): Promise<Task> {
+  const task = await updateTask(context, ref, ifMatch, change);
+  if (change.description != null)
+    await recordMentions(context, task, { text: task.description, commentId: null, isNew: false });
+  return task;
 }
 
 /**

@@ -4,11 +4,12 @@ import { runFailed } from '../../leases/leases.events.ts';
 import { refuseNulls } from '../../service/changes.ts';
 import { endpoint } from '../context.ts';
 import { approvalRequested } from '../gates/gates.events.ts';
+import { taskMentioned } from './mentions/mentions.events.ts';
 import { NewTask, Task, TaskChange } from './task.ts';
-import { nullableFields, updateTask } from './task-changes.ts';
+import { nullableFields, updateOwnTask } from './task-changes.ts';
 import { TaskRef } from './task-ref.ts';
 import { taskCreated, taskRelationAdded, taskUpdated } from './tasks.events.ts';
-import { createTask, getTask } from './tasks.ts';
+import { createOwnTask, getTask } from './tasks.ts';
 
 export const tasksApi = [
   endpoint({
@@ -47,10 +48,10 @@ export const tasksApi = [
       'unknown_requirement',
       'invalid_relation',
     ],
-    emits: [taskCreated, taskRelationAdded],
+    emits: [taskCreated, taskRelationAdded, taskMentioned],
     etag: 'task',
     example: { title: 'Fix the flaky login test', description: 'It fails on Mondays.', priority: 'high' },
-    handle: ({ body }, context) => createTask(context, body),
+    handle: ({ body }, context) => createOwnTask(context, body),
   }),
   endpoint({
     id: 'getTask',
@@ -115,11 +116,11 @@ export const tasksApi = [
       'empty_update',
       'not_eligible',
     ],
-    emits: [taskUpdated, approvalRequested, runFailed, childResolved, ...claimGateEvents],
+    emits: [taskUpdated, approvalRequested, runFailed, childResolved, taskMentioned, ...claimGateEvents],
     ifMatch: 'task',
     etag: 'task',
     example: { title: 'Fix the flaky login test on Mondays', priority: 'critical' },
     precheck: ({ body }) => refuseNulls(body, nullableFields),
-    handle: ({ params, body, ifMatch }, context) => updateTask(context, params.ref, ifMatch, body),
+    handle: ({ params, body, ifMatch }, context) => updateOwnTask(context, params.ref, ifMatch, body),
   }),
 ];

@@ -16,6 +16,7 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 import { requireGoalForTask } from '../goals/goals.ts';
 import { parseCustomFields } from './custom-fields.ts';
+import { recordMentions } from './mentions/mentions.ts';
 import { withAuthors, withEvidenceAuthors } from './protection/protection.ts';
 import { refuseBeyondLimit } from './relation-limit.ts';
 import { authorsOfRequirements, resolveRequirements } from './requirements.ts';
@@ -59,6 +60,17 @@ export async function lockTaskRow(context: Context, ref: TaskRef, claimId?: stri
   const row = (await context.db.row(lockTask(context.tenantId, ref, claimId ?? null))) ?? fail('not_found');
   await requireSight(context, row.workspace_id);
   return row;
+}
+
+/**
+ * Creates a task of the caller, whose description may mention others. Rules, processes and outcomes use `createTask`
+ * instead, so that a description that they copy notifies nobody again.
+ * @throws Refusal those of `createTask`
+ */
+export async function createOwnTask(context: Context, request: NewTask): Promise<Task> {
+  const task = await createTask(context, request);
+  await recordMentions(context, task, { text: task.description, commentId: null, isNew: true });
+  return task;
 }
 
 /**

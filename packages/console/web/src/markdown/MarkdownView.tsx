@@ -1,0 +1,210 @@
+import { useQuery } from '@tanstack/react-query';
+import { Link } from '@tanstack/react-router';
+import { Fragment, memo, type ReactNode, useMemo } from 'react';
+import { meQuery, principalQuery } from '../queries.ts';
+import { linkTarget, noteOfLink } from './links.ts';
+import styles from './markdown.module.css';
+import type { MarkdownElement, MarkdownNode } from './node.ts';
+import { PlainText } from './PlainText.tsx';
+import { parseMarkdown } from './parse-markdown.ts';
+
+/** Mentions beyond these show the name in the text: each of them requires a request. */
+const namesMax = 20;
+
+interface MarkdownViewProps {
+  readonly text: string;
+  /** The beginning of the addresses of commits; undefined if no repository is known. */
+  readonly commitAddress: string | undefined;
+}
+
+/** A parsed text. React creates each element and escapes each string; no markup is ever written. */
+export default memo(function MarkdownView({ text, commitAddress }: MarkdownViewProps) {
+  const nodes = useMemo(() => parseMarkdown(text), [text]);
+  if (nodes === undefined)
+    return (
+      <>
+        <PlainText text={text} />
+        <p className="soft">Shown without formatting, because the text is too long or too deeply nested.</p>
+      </>
+    );
+  return <div className={styles.markdown}>{new Drawing(commitAddress).all(nodes)}</div>;
+});
+
+class Drawing {
+  readonly #named = new Set<string>();
+  readonly #commitAddress: string | undefined;
+
+  constructor(commitAddress: string | undefined) {
+    this.#commitAddress = commitAddress;
+  }
+
+  all(nodes: readonly MarkdownNode[]): ReactNode {
+    // The nodes of a text never move: a changed text is drawn again.
+    return nodes.map((node, index) => <Fragment key={index}>{this.#one(node)}</Fragment>);
+  }
+
+  #one(node: MarkdownNode): ReactNode {
+    if (typeof node === 'string') return node;
+    switch (node.type) {
+      case 'break':
+        return (
+          <>
+            <br />
+            {'\n'}
+          </>
+        );
+      case 'rule':
+        return <hr />;
+      case 'code':
+        return <code>{node.text}</code>;
+      case 'code_block':
+        return (
+          <figure className={styles.code}>
+            {node.info !== '' && <figcaption>{node.info}</figcaption>}
+            <pre>
+              <code>{node.text}</code>
+            </pre>
+          </figure>
+        );
+      case 'task':
+        return (
+          <Link to="/tasks/$ref" params={{ ref: node.ref }} className="mono">
+            {node.ref}
+          </Link>
+        );
+      case 'commit':
+        return <Commit name={node.name} commitAddress={this.#commitAddress} />;
+      case 'mention':
+        return this.#mention(node);
+      default:
+        return this.#element(node);
+    }
+  }
+
+  #mention({ id, name }: { readonly id: string; readonly name: string }): ReactNode {
+    if (this.#named.size >= namesMax && !this.#named.has(id)) return `@${name}`;
+    this.#named.add(id);
+    return <MentionChip id={id} name={name} />;
+  }
+
+  #element(element: MarkdownElement): ReactNode {
+    const inside = this.all(element.children);
+    switch (element.type) {
+      case 'paragraph':
+        return <p>{inside}</p>;
+      case 'definition':
+        return <p className="soft">{inside}</p>;
+      case 'heading':
+        return <Heading level={element.level}>{inside}</Heading>;
+      case 'quote':
+        return <blockquote>{inside}</blockquote>;
+      case 'bullet_list':
+        return <ul>{inside}</ul>;
+      case 'ordered_list':
+        return <ol start={element.start}>{inside}</ol>;
+      case 'item':
+        return <Item isDone={element.isDone}>{inside}</Item>;
+      case 'table':
+        return (
+          <div className={styles.table}>
+            <table>{inside}</table>
+          </div>
+        );
+      case 'head':
+        return <thead>{inside}</thead>;
+      case 'body':
+        return <tbody>{inside}</tbody>;
+      case 'row':
+        return <tr>{inside}</tr>;
+      case 'cell': {
+        const Cell = element.isHead ? 'th' : 'td';
+        return <Cell className={element.align && styles[element.align]}>{inside}</Cell>;
+      }
+      case 'strong':
+        return <strong>{inside}</strong>;
+      case 'emphasis':
+        return <em>{inside}</em>;
+      case 'deleted':
+        return <del>{inside}</del>;
+      case 'link':
+        return <OutsideLink {...element} text={textOf(element)} inside={inside} />;
+      default:
+        return inside;
+    }
+  }
+}
+
+/** A text is a part of a page, whose headings have the first two levels. */
+function Heading({ level, children }: { readonly level: number; readonly children: ReactNode }) {
+  const names = ['h3', 'h4', 'h5', 'h6'] as const;
+  const Name = names[Math.min(level, names.length) - 1] ?? 'h6';
+  return <Name>{children}</Name>;
+}
+
+function Item({ isDone, children }: { readonly isDone: boolean | undefined; readonly children: ReactNode }) {
+  if (isDone === undefined) return <li>{children}</li>;
+  return (
+    <li className={styles.task}>
+      <input type="checkbox" checked={isDone} disabled readOnly aria-label={isDone ? 'Done' : 'To do'} />
+      <div>{children}</div>
+    </li>
+  );
+}
+
+interface OutsideLinkProps {
+  readonly url: URL;
+  readonly title: string;
+  readonly isImage: boolean;
+  readonly text: string;
+  readonly inside: ReactNode;
+}
+
+/** A link to another host, which is shown unless the text already is the address. */
+function OutsideLink({ url, title, isImage, text, inside }: OutsideLinkProps) {
+  const note = [text === '' ? undefined : noteOfLink(url, text), title === '' ? undefined : `“${title}”`]
+    .filter((part) => part !== undefined)
+    .join(', ');
+  return (
+    <>
+      {isImage && <span className="soft">Image: </span>}
+      <a href={url.href} target="_blank" rel="noopener noreferrer nofollow">
+        {text === '' ? url.href : inside}
+      </a>
+      {note !== '' && <span className="soft"> ({note})</span>}
+    </>
+  );
+}
+
+interface CommitProps {
+  readonly name: string;
+  readonly commitAddress: string | undefined;
+}
+
+function Commit({ name, commitAddress = '' }: CommitProps) {
+  const url = linkTarget(commitAddress + name);
+  const inside = <code>{name}</code>;
+  if (url === undefined) return inside;
+  return <OutsideLink url={url} title="" isImage={false} text={name} inside={inside} />;
+}
+
+/** The text of a link, as far as it could be an address. */
+function textOf(node: MarkdownNode): string {
+  if (typeof node === 'string') return node;
+  if ('children' in node) return node.children.map(textOf).join('');
+  if (node.type === 'code') return node.text;
+  return node.type === 'mention' ? `@${node.name}` : '';
+}
+
+/** The present name of a principal, or that in the text if it can't be read. */
+function MentionChip({ id, name }: { readonly id: string; readonly name: string }) {
+  const { data } = useQuery(principalQuery(id));
+  const isMe = useQuery(meQuery).data?.principal.id === id;
+  return (
+    <span
+      className={`${styles.mention} ${isMe ? styles.isMe : ''}`}
+      title={data === undefined ? 'This name is from the text' : data.kind}
+    >
+      @{data?.displayName ?? name}
+    </span>
+  );
+}
