@@ -68,6 +68,7 @@ import { contentsApi } from '../results/contents/contents.api.ts';
 import { invocationsApi } from '../results/invocations/invocations.api.ts';
 import { observationsApi } from '../results/observations/observations.api.ts';
 import { outcomesApi } from '../results/outcomes/outcomes.api.ts';
+import { statisticsApi } from '../results/statistics/statistics.api.ts';
 import { verificationsApi } from '../results/verification/verifications.api.ts';
 import { rulesApi } from '../rules/catalog/rules.api.ts';
 import { evaluationsApi } from '../rules/evaluations/evaluations.api.ts';
@@ -195,6 +196,12 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
     tag: 'Processes',
     about: 'Processes with steps, assignees and deadlines: definitions in immutable versions, and instances.',
     endpoints: [...processDefinitionsApi, ...processReplayApi, ...processInstancesApi],
+  },
+  {
+    tag: 'Statistics',
+    about:
+      'Figures of the work in a range of days: completed tasks, waits, lost leases, usage, and who held what.',
+    endpoints: statisticsApi,
   },
   {
     tag: 'Workspaces',

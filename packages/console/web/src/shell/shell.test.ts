@@ -70,7 +70,7 @@ describe('the frame of the console', () => {
     const nav = await find('navigation', 'Pages');
     await until(() => all('link', 'Ada', nav).length > 0);
     const shown = all('link', undefined, nav).map((one) => one.textContent);
-    assert.deepEqual(shown, ['Work', 'Inbox', 'System', 'Ada']);
+    assert.deepEqual(shown, ['Overview', 'Work', 'Inbox', 'System', 'Ada']);
   });
 
   for (const { to, name, key } of places)

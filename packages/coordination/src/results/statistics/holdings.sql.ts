@@ -1,0 +1,49 @@
+import { part, sql } from '@baton/kernel/database/sql';
+import type { FigureScope } from './range.ts';
+import { isCounted, placesOf } from './scope.sql-parts.ts';
+
+export interface HoldingRow {
+  id: string;
+  task_id: string;
+  public_id: string;
+  title: string;
+  workspace_id: string | null;
+  holder_id: string;
+  acquired_at: string;
+  /** Null while the lease is live. */
+  ended_at: string | null;
+  end_reason: string | null;
+}
+
+/**
+ * The claims that were live within a period, newest first. An expired lease ended when it expired, not when that was
+ * recorded.
+ */
+export function findHoldings(
+  of: FigureScope,
+  {
+    from,
+    to,
+    principalId,
+    rowsMax,
+  }: { from: string; to: string; principalId: string | null; rowsMax: number },
+) {
+  const holds = part`
+    c.tenant_id = ${of.tenantId} and c.acquired_at < ${to}::timestamptz
+      and (${principalId}::uuid is null or c.holder_id = ${principalId}::uuid)
+      and ${isCounted(of, part`t.workspace_id`)}`;
+  const columns = part`c.id, c.task_id, t.public_id, t.title, t.workspace_id, c.holder_id, c.acquired_at`;
+  return sql<HoldingRow>`
+    with ${placesOf(of)}
+    select * from (
+      select ${columns}, least(c.released_at, c.expires_at) as ended_at, c.release_reason as end_reason
+      from claims c join tasks t on t.id = c.task_id
+      where ${holds} and c.released_at > ${from}::timestamptz and c.expires_at > ${from}::timestamptz
+      union all
+      select ${columns}, case when c.expires_at <= clock_timestamp() then c.expires_at end,
+        case when c.expires_at <= clock_timestamp() then 'expired' end
+      from claims c join tasks t on t.id = c.task_id
+      where ${holds} and c.status = 'active' and c.expires_at > ${from}::timestamptz
+    ) as held
+    order by acquired_at desc, id desc limit ${rowsMax}`;
+}

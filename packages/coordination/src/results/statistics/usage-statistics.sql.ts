@@ -1,0 +1,89 @@
+import { part, sql } from '@baton/kernel/database/sql';
+import type { DayRange, FigureScope } from './range.ts';
+import { isCounted, placesOf } from './scope.sql-parts.ts';
+
+export interface UsageGroupRow {
+  /** The id of a principal or a workspace, or the number of a week; null for tasks without a workspace. */
+  key: string | null;
+  /** The sum of all groups beyond the maximum. */
+  is_rest: boolean;
+  groups: number;
+  runs: number;
+  input_tokens: number;
+  output_tokens: number;
+  costs: Record<string, number>;
+}
+
+/**
+ * Tokens and money by the time of the actions that used them: an action counts when it finished or, until then, when it
+ * was recorded. A run that lies within one week of the range counts with its own sums, which are those of its actions
+ * (`checkLeaseInvariants`), so only runs that cross a bound read their actions. A minute on both sides of a run covers
+ * the difference between the times of a transaction and of its statements.
+ * @param weeks the instants at which the weeks of the range begin, and its end
+ * @param groupsMax the number of groups, in the order of their costs, then of their tokens
+ */
+export function sumUsage(
+  of: FigureScope,
+  range: DayRange,
+  { weeks, groupBy, groupsMax }: { weeks: readonly string[]; groupBy: string; groupsMax: number },
+) {
+  const begin = part`${range.bounds[0]}::timestamptz`;
+  const end = part`${range.bounds.at(-1)}::timestamptz`;
+  const columns = part`
+    r.id, r.principal_id, t.workspace_id, r.started_at, r.finished_at, r.input_tokens, r.output_tokens, r.costs`;
+  return sql<UsageGroupRow>`
+    with ${placesOf(of)}, found as (
+      select ${columns} from runs r join tasks t on t.id = r.task_id
+      where r.tenant_id = ${of.tenantId} and r.finished_at >= ${begin} - interval '1 minute' and r.finished_at is not null
+        and r.started_at < ${end} and r.action_count > 0 and ${isCounted(of, part`t.workspace_id`)}
+      union all
+      select ${columns} from runs r join tasks t on t.id = r.task_id
+      where r.tenant_id = ${of.tenantId} and r.status = 'running' and r.started_at < ${end} and r.action_count > 0
+        and ${isCounted(of, part`t.workspace_id`)}
+    ), placed as (
+      select found.*, weeks.bounds,
+        width_bucket(started_at - interval '1 minute', weeks.bounds) as first_week,
+        width_bucket(coalesce(finished_at, 'infinity') + interval '1 minute', weeks.bounds) as last_week
+      from found cross join (select ${weeks}::timestamptz[] as bounds) as weeks
+    ), used as (
+      select *, first_week = last_week and first_week between 1 and cardinality(bounds) - 1 as is_whole from placed
+    ), amounts as (
+      select id, principal_id, workspace_id, first_week as week, input_tokens, output_tokens, null as currency, 0::numeric as cost
+      from used where is_whole
+      union all
+      select u.id, u.principal_id, u.workspace_id, u.first_week, 0, 0, spent.key, spent.value::numeric
+      from used u cross join lateral jsonb_each_text(u.costs) as spent
+      where u.is_whole
+      union all
+      select u.id, u.principal_id, u.workspace_id, width_bucket(coalesce(a.finished_at, a.created_at), u.bounds),
+        coalesce(a.input_tokens, 0), coalesce(a.output_tokens, 0), a.currency, coalesce(a.cost_micros, 0)
+      from used u join run_actions a on a.run_id = u.id
+      where not u.is_whole and coalesce(a.finished_at, a.created_at) >= ${begin}
+        and coalesce(a.finished_at, a.created_at) < ${end}
+    ), keyed as materialized (
+      select coalesce(case ${groupBy} when 'principal' then principal_id::text when 'workspace' then workspace_id::text
+          else week::text end, '') as key,
+        id, input_tokens, output_tokens, currency, cost
+      from amounts
+    ), ranked as materialized (
+      select key, row_number() over (
+        order by sum(cost) desc, sum(input_tokens::numeric + output_tokens) desc, key) as place
+      from keyed group by key
+    ), grouped as materialized (
+      select least(r.place, ${groupsMax}::bigint + 1) as place, k.*
+      from keyed k join ranked r on r.key = k.key
+    ), by_currency as (
+      select place, currency, sum(cost) as cost, sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens
+      from grouped group by place, currency
+    ), summed as (
+      select place, least(sum(input_tokens), 9007199254740991)::bigint as input_tokens,
+        least(sum(output_tokens), 9007199254740991)::bigint as output_tokens,
+        coalesce(jsonb_object_agg(currency, least(cost, 9007199254740991)) filter (where currency is not null), '{}') as costs
+      from by_currency group by place
+    ), counted as (
+      select place, count(distinct id) as runs, count(distinct key) as groups, min(key) as key from grouped group by place
+    )
+    select case when place <= ${groupsMax} then nullif(counted.key, '') end as key, place > ${groupsMax} as is_rest,
+      counted.groups, counted.runs, summed.input_tokens, summed.output_tokens, summed.costs
+    from summed join counted using (place) order by place`;
+}
