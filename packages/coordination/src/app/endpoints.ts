@@ -79,6 +79,7 @@ import { completionApi } from '../work/completion/completion.api.ts';
 import { goalsApi } from '../work/goals/goals.api.ts';
 import { readinessApi } from '../work/readiness/readiness.api.ts';
 import { externalReferencesApi } from '../work/relations/external-references/external-references.api.ts';
+import { projectDependenciesApi } from '../work/relations/project-dependencies.api.ts';
 import { taskRelationsApi } from '../work/relations/task-relations.api.ts';
 import { goalWorkApi } from '../work/task-list/goal-work.api.ts';
 import { taskListApi } from '../work/task-list/task-list.api.ts';
@@ -216,7 +217,7 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   {
     tag: 'Projects',
     about: 'The context of work: templates, projects and their states, and their configuration.',
-    endpoints: [...projectsApi, ...configRevisionsApi, ...projectTemplatesApi],
+    endpoints: [...projectsApi, ...projectDependenciesApi, ...configRevisionsApi, ...projectTemplatesApi],
   },
   {
     tag: 'Operations',

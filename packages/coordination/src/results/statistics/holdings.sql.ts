@@ -1,6 +1,6 @@
 import { part, sql } from '@baton/kernel/database/sql';
 import type { FigureScope } from './range.ts';
-import { isCounted, placesOf } from './scope.sql-parts.ts';
+import { isTaskCounted, placesOf } from './scope.sql-parts.ts';
 
 export interface HoldingRow {
   id: string;
@@ -15,35 +15,38 @@ export interface HoldingRow {
   end_reason: string | null;
 }
 
+/** The scope, the period and the holder of a list of claims; all holders if `principalId` is null. */
+export interface HoldingFilter {
+  readonly of: FigureScope;
+  readonly from: string;
+  readonly to: string;
+  readonly principalId: string | null;
+}
+
 /**
  * The claims that were live within a period, newest first. An expired lease ended when it expired, not when that was
  * recorded.
  */
-export function findHoldings(
-  of: FigureScope,
-  {
-    from,
-    to,
-    principalId,
-    rowsMax,
-  }: { from: string; to: string; principalId: string | null; rowsMax: number },
-) {
-  const holds = part`
-    c.tenant_id = ${of.tenantId} and c.acquired_at < ${to}::timestamptz
-      and (${principalId}::uuid is null or c.holder_id = ${principalId}::uuid)
-      and ${isCounted(of, part`t.workspace_id`)}`;
-  const columns = part`c.id, c.task_id, t.public_id, t.title, t.workspace_id, c.holder_id, c.acquired_at`;
+export function findHoldings(filter: HoldingFilter, rowsMax: number) {
   return sql<HoldingRow>`
-    with ${placesOf(of)}
+    with ${placesOf(filter.of)}
     select * from (
-      select ${columns}, least(c.released_at, c.expires_at) as ended_at, c.release_reason as end_reason
+      select ${holdingColumns}, least(c.released_at, c.expires_at) as ended_at, c.release_reason as end_reason
       from claims c join tasks t on t.id = c.task_id
-      where ${holds} and c.released_at > ${from}::timestamptz and c.expires_at > ${from}::timestamptz
+      where ${isWithin(filter)} and c.released_at > ${filter.from}::timestamptz and c.expires_at > ${filter.from}::timestamptz
       union all
-      select ${columns}, case when c.expires_at <= clock_timestamp() then c.expires_at end,
+      select ${holdingColumns}, case when c.expires_at <= clock_timestamp() then c.expires_at end,
         case when c.expires_at <= clock_timestamp() then 'expired' end
       from claims c join tasks t on t.id = c.task_id
-      where ${holds} and c.status = 'active' and c.expires_at > ${from}::timestamptz
+      where ${isWithin(filter)} and c.status = 'active' and c.expires_at > ${filter.from}::timestamptz
     ) as held
     order by acquired_at desc, id desc limit ${rowsMax}`;
 }
+
+const holdingColumns = part`
+  c.id, c.task_id, t.public_id, t.title, t.workspace_id, c.holder_id, c.acquired_at`;
+
+/** Whether the claim `c` of the task `t` began before the end of the period, and fits the other filters. */
+const isWithin = ({ of, to, principalId }: HoldingFilter) => part`
+  c.tenant_id = ${of.tenantId} and c.acquired_at < ${to}::timestamptz
+    and (${principalId}::uuid is null or c.holder_id = ${principalId}::uuid) and ${isTaskCounted(of)}`;

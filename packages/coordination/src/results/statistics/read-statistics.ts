@@ -165,7 +165,7 @@ export async function getHoldings(
   const lastsMs = Date.parse(to) - Date.parse(from);
   if (lastsMs <= 0 || lastsMs > holdingDaysMax * dayMs) fail('invalid_period', { maxDays: holdingDaysMax });
   const of = await readScope(context, query);
-  const rows = await context.db.rows(findHoldings(of, { from, to, principalId, rowsMax: holdingsMax + 1 }));
+  const rows = await context.db.rows(findHoldings({ of, from, to, principalId }, holdingsMax + 1));
   const items = rows.slice(0, holdingsMax).map((row) => ({
     claimId: row.id,
     taskId: row.task_id,

@@ -1,20 +1,20 @@
-import { part, type SqlPart, sql } from '@baton/kernel/database/sql';
+import { part, sql } from '@baton/kernel/database/sql';
 import type { DayRange, FigureScope } from './range.ts';
-import { isCounted, placesOf } from './scope.sql-parts.ts';
+import {
+  areWritesCounted,
+  beginOf,
+  boundsOf,
+  endOf,
+  isApprovalCounted,
+  isTaskCounted,
+  placesOf,
+} from './scope.sql-parts.ts';
 
 /**
- * The figures are computed from the tables (docs/decisions/0234-statistics.md): each statement finds by an index what
+ * The figures are computed from the tables (docs/decisions/0236-statistics.md): each statement finds by an index what
  * ended in the range, and assigns it to a day by `width_bucket` with the days' bounds, so the database's own time zones
  * don't matter. A `day` counts from 1; it is null in the row with the figures of the whole range.
  */
-
-const boundsOf = ({ bounds }: DayRange) => part`${bounds}::timestamptz[]`;
-const beginOf = ({ bounds }: DayRange) => part`${bounds[0]}::timestamptz`;
-const endOf = ({ bounds }: DayRange) => part`${bounds.at(-1)}::timestamptz`;
-
-/** A nearest-rank percentile: a value that occurred. */
-const percentileOf = (fraction: number, seconds: SqlPart) =>
-  part`percentile_disc(${fraction}::double precision) within group (order by ${seconds})::double precision`;
 
 export interface CreatedRow {
   day: number;
@@ -27,7 +27,7 @@ export function countCreatedTasks(of: FigureScope, range: DayRange) {
     select width_bucket(t.created_at, ${boundsOf(range)}) as day, count(*) as created
     from tasks t
     where t.tenant_id = ${of.tenantId} and t.created_at >= ${beginOf(range)} and t.created_at < ${endOf(range)}
-      and ${isCounted(of, part`t.workspace_id`)}
+      and ${isTaskCounted(of)}
     group by 1 order by 1`;
 }
 
@@ -52,16 +52,13 @@ export function sumCompletedTasks(of: FigureScope, range: DayRange) {
           select c.acquired_at from claims c where c.task_id = t.id order by c.fencing_token limit 1)) as cycle
       from tasks t
       where t.tenant_id = ${of.tenantId} and t.completed_at >= ${beginOf(range)} and t.completed_at < ${endOf(range)}
-        and ${isCounted(of, part`t.workspace_id`)}
+        and ${isTaskCounted(of)}
     )
     select day, count(*) as completed, count(cycle) as claimed,
-      ${percentileOf(0.5, part`lead`)} as lead_p50, ${percentileOf(0.9, part`lead`)} as lead_p90,
-      ${percentileOf(0.5, part`cycle`)} as cycle_p50, ${percentileOf(0.9, part`cycle`)} as cycle_p90
+      percentile_disc(0.5) within group (order by lead)::double precision as lead_p50, percentile_disc(0.9) within group (order by lead)::double precision as lead_p90,
+      percentile_disc(0.5) within group (order by cycle)::double precision as cycle_p50, percentile_disc(0.9) within group (order by cycle)::double precision as cycle_p90
     from done group by grouping sets ((day), ()) order by day nulls last`;
 }
-
-/** The place of an approval: its task's workspace or, without a task, its own. */
-const placeOfApproval = part`case when a.task_id is null then a.workspace_id else t.workspace_id end`;
 
 export interface WaitRow {
   day: number;
@@ -73,30 +70,26 @@ export interface WaitRow {
  * its cancellation or the current time. Its days are computed from its bounds, so a short wait reads one day only.
  */
 export function sumWaits(of: FigureScope, range: DayRange) {
-  const columns = part`a.created_at as began, t.workspace_id as place_of_task, a.workspace_id, a.task_id`;
-  const begin = beginOf(range);
-  const end = endOf(range);
-  const ofTenant = part`a.tenant_id = ${of.tenantId} and a.created_at < ${end}`;
   return sql<WaitRow>`
-    with ${placesOf(of)}, found as (
-      select ${columns}, a.decision_at as ended from approvals a left join tasks t on t.id = a.task_id
-      where ${ofTenant} and a.decision_at > ${begin}
+    with ${placesOf(of)}, waits as materialized (
+      select a.created_at as began, a.decision_at as ended from approvals a left join tasks t on t.id = a.task_id
+      where ${wasRequestedBefore(of, range)} and a.decision_at > ${beginOf(range)}
       union all
-      select ${columns}, a.updated_at from approvals a left join tasks t on t.id = a.task_id
-      where ${ofTenant} and a.status = 'cancelled' and a.updated_at > ${begin}
+      select a.created_at, a.updated_at from approvals a left join tasks t on t.id = a.task_id
+      where ${wasRequestedBefore(of, range)} and a.status = 'cancelled' and a.updated_at > ${beginOf(range)}
       union all
-      select ${columns}, clock_timestamp() from approvals a left join tasks t on t.id = a.task_id
-      where ${ofTenant} and a.status = 'pending'
-    ), waits as materialized (
-      select began, ended from found
-      where ended > began and ended > ${begin}
-        and ${isCounted(of, part`(case when task_id is null then workspace_id else place_of_task end)`)}
+      select a.created_at, clock_timestamp() from approvals a left join tasks t on t.id = a.task_id
+      where ${wasRequestedBefore(of, range)} and a.status = 'pending' and clock_timestamp() > ${beginOf(range)}
     )
     select day, sum(extract(epoch from least(ended, bounds[day + 1]) - greatest(began, bounds[day])))::double precision as waiting_seconds
     from waits cross join (select ${boundsOf(range)} as bounds) as days cross join lateral generate_series(
       greatest(width_bucket(began, bounds), 1), least(width_bucket(ended, bounds), cardinality(bounds) - 1)) as day
     group by day order by day`;
 }
+
+/** The requests of a scope that were made before the end of a range. */
+const wasRequestedBefore = (of: FigureScope, range: DayRange) => part`
+  a.tenant_id = ${of.tenantId} and a.created_at < ${endOf(range)} and ${isApprovalCounted(of)}`;
 
 export interface RequestedRow {
   day: number;
@@ -109,7 +102,7 @@ export function countRequestedDecisions(of: FigureScope, range: DayRange) {
     select width_bucket(a.created_at, ${boundsOf(range)}) as day, count(*) as requested
     from approvals a left join tasks t on t.id = a.task_id
     where a.tenant_id = ${of.tenantId} and a.created_at >= ${beginOf(range)} and a.created_at < ${endOf(range)}
-      and ${isCounted(of, part`(${placeOfApproval})`)}
+      and ${isApprovalCounted(of)}
     group by 1 order by 1`;
 }
 
@@ -127,10 +120,10 @@ export function sumDecisions(of: FigureScope, range: DayRange) {
         extract(epoch from a.decision_at - a.created_at) as seconds
       from approvals a left join tasks t on t.id = a.task_id
       where a.tenant_id = ${of.tenantId} and a.decision_at >= ${beginOf(range)} and a.decision_at < ${endOf(range)}
-        and ${isCounted(of, part`(${placeOfApproval})`)}
+        and ${isApprovalCounted(of)}
     )
     select day, count(*) as decided,
-      ${percentileOf(0.5, part`seconds`)} as decision_p50, ${percentileOf(0.9, part`seconds`)} as decision_p90
+      percentile_disc(0.5) within group (order by seconds)::double precision as decision_p50, percentile_disc(0.9) within group (order by seconds)::double precision as decision_p90
     from decided group by grouping sets ((day), ()) order by day nulls last`;
 }
 
@@ -138,7 +131,7 @@ export function countPendingDecisions(of: FigureScope) {
   return sql<{ pending: number }>`
     with ${placesOf(of)}
     select count(*) as pending from approvals a left join tasks t on t.id = a.task_id
-    where a.tenant_id = ${of.tenantId} and a.status = 'pending' and ${isCounted(of, part`(${placeOfApproval})`)}`;
+    where a.tenant_id = ${of.tenantId} and a.status = 'pending' and ${isApprovalCounted(of)}`;
 }
 
 /** Either a day or a holder; both are null in the row of the whole range. */
@@ -160,12 +153,12 @@ export function sumLostLeases(of: FigureScope, range: DayRange, holdersMax: numb
       from claims c join tasks t on t.id = c.task_id
       where c.tenant_id = ${of.tenantId} and c.release_reason in ('expired', 'session_inactive', 'session_expired')
         and c.released_at >= ${beginOf(range)} and c.released_at < ${endOf(range)}
-        and ${isCounted(of, part`t.workspace_id`)}
+        and ${isTaskCounted(of)}
       union all
       select w.at, w.principal_id, 0, w.count
       from refused_writes w
       where w.tenant_id = ${of.tenantId} and w.at >= ${beginOf(range)} and w.at < ${endOf(range)}
-        and ${isCounted(of, part`w.workspace_id`)}
+        and ${areWritesCounted(of)}
     ), dated as materialized (
       select width_bucket(at, ${boundsOf(range)}) as day, holder_id, lost, refused_writes from noted
     ), summed as (

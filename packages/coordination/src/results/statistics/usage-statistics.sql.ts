@@ -1,6 +1,6 @@
 import { part, sql } from '@baton/kernel/database/sql';
 import type { DayRange, FigureScope } from './range.ts';
-import { isCounted, placesOf } from './scope.sql-parts.ts';
+import { beginOf, endOf, isTaskCounted, placesOf } from './scope.sql-parts.ts';
 
 export interface UsageGroupRow {
   /** The id of a principal or a workspace, or the number of a week; null for tasks without a workspace. */
@@ -27,19 +27,15 @@ export function sumUsage(
   range: DayRange,
   { weeks, groupBy, groupsMax }: { weeks: readonly string[]; groupBy: string; groupsMax: number },
 ) {
-  const begin = part`${range.bounds[0]}::timestamptz`;
-  const end = part`${range.bounds.at(-1)}::timestamptz`;
-  const columns = part`
-    r.id, r.principal_id, t.workspace_id, r.started_at, r.finished_at, r.input_tokens, r.output_tokens, r.costs`;
   return sql<UsageGroupRow>`
     with ${placesOf(of)}, found as (
-      select ${columns} from runs r join tasks t on t.id = r.task_id
-      where r.tenant_id = ${of.tenantId} and r.finished_at >= ${begin} - interval '1 minute' and r.finished_at is not null
-        and r.started_at < ${end} and r.action_count > 0 and ${isCounted(of, part`t.workspace_id`)}
+      select ${runColumns} from runs r join tasks t on t.id = r.task_id
+      where r.tenant_id = ${of.tenantId} and r.finished_at >= ${beginOf(range)} - interval '1 minute' and r.finished_at is not null
+        and r.started_at < ${endOf(range)} and r.action_count > 0 and ${isTaskCounted(of)}
       union all
-      select ${columns} from runs r join tasks t on t.id = r.task_id
-      where r.tenant_id = ${of.tenantId} and r.status = 'running' and r.started_at < ${end} and r.action_count > 0
-        and ${isCounted(of, part`t.workspace_id`)}
+      select ${runColumns} from runs r join tasks t on t.id = r.task_id
+      where r.tenant_id = ${of.tenantId} and r.status = 'running' and r.started_at < ${endOf(range)} and r.action_count > 0
+        and ${isTaskCounted(of)}
     ), placed as (
       select found.*, weeks.bounds,
         width_bucket(started_at - interval '1 minute', weeks.bounds) as first_week,
@@ -58,8 +54,8 @@ export function sumUsage(
       select u.id, u.principal_id, u.workspace_id, width_bucket(coalesce(a.finished_at, a.created_at), u.bounds),
         coalesce(a.input_tokens, 0), coalesce(a.output_tokens, 0), a.currency, coalesce(a.cost_micros, 0)
       from used u join run_actions a on a.run_id = u.id
-      where not u.is_whole and coalesce(a.finished_at, a.created_at) >= ${begin}
-        and coalesce(a.finished_at, a.created_at) < ${end}
+      where not u.is_whole and coalesce(a.finished_at, a.created_at) >= ${beginOf(range)}
+        and coalesce(a.finished_at, a.created_at) < ${endOf(range)}
     ), keyed as materialized (
       select coalesce(case ${groupBy} when 'principal' then principal_id::text when 'workspace' then workspace_id::text
           else week::text end, '') as key,
@@ -87,3 +83,6 @@ export function sumUsage(
       counted.groups, counted.runs, summed.input_tokens, summed.output_tokens, summed.costs
     from summed join counted using (place) order by place`;
 }
+
+const runColumns = part`
+  r.id, r.principal_id, t.workspace_id, r.started_at, r.finished_at, r.input_tokens, r.output_tokens, r.costs`;
