@@ -105,7 +105,10 @@ export function BarChart({
           )}
         </div>
       )}
-      <div className={isTable ? styles.scroll : 'visually-hidden'}>
+      <div
+        className={isTable ? styles.scroll : 'visually-hidden'}
+        {...(isTable && { role: 'region', 'aria-label': `${title} as a table`, tabIndex: 0 })}
+      >
         <table className={styles.table}>
           <caption className="visually-hidden">{title}</caption>
           <thead>

@@ -118,7 +118,7 @@ function Ranking({
       {lines.length === 0 ? (
         <p className="soft">No run has recorded tokens or costs in this range.</p>
       ) : (
-        <div className={styles.scroll}>
+        <div className={styles.scroll} role="region" aria-label={`${title}: table`} tabIndex={0}>
           <table className={styles.table}>
             <caption className="visually-hidden">{title}</caption>
             <thead>

@@ -155,7 +155,7 @@ const textOf = (one: Holding): string =>
 
 function HoldingTable({ held }: { held: readonly Holding[] }) {
   return (
-    <div className={styles.scroll}>
+    <div className={styles.scroll} role="region" aria-label="Who held what: table" tabIndex={0}>
       <table className={styles.table}>
         <caption className="visually-hidden">Who held what</caption>
         <thead>
