@@ -79,6 +79,11 @@ describe('the frame of the console', () => {
         answers: {
           'identity.keys.list': { keys: [] },
           'operations.getContextAdapter': exampleOf('operations.getContextAdapter'),
+          'statistics.getWork': exampleOf('statistics.getWork'),
+          'statistics.getWaits': exampleOf('statistics.getWaits'),
+          'statistics.getLeases': exampleOf('statistics.getLeases'),
+          'statistics.getUsage': exampleOf('statistics.getUsage', { groups: [] }),
+          'statistics.getHoldings': exampleOf('statistics.getHoldings', { items: [] }),
         },
         others: {
           '/iam/readyz': {},

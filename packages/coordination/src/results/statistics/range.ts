@@ -7,7 +7,7 @@ import type { Context } from '../context.ts';
 import { fail } from '../errors.ts';
 
 /** The maximum number of days of a range: a quarter of a year. */
-export const rangeDaysMax = 92;
+const rangeDaysMax = 92;
 const rangeDaysDefault = 30;
 const dayMs = 86_400_000;
 /** Beyond these dates, clocks of zones are guesses, and PostgreSQL and JavaScript write years differently. */

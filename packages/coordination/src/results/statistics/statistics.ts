@@ -109,7 +109,7 @@ export const UsageStatistics = z
   .meta({ id: 'UsageStatistics' });
 export type UsageStatistics = z.infer<typeof UsageStatistics>;
 
-export const Holding = z
+const Holding = z
   .strictObject({
     claimId: Uuid,
     taskId: Uuid,
