@@ -49,6 +49,7 @@ export interface ScopeFields {
 export interface DayRange {
   readonly from: string;
   readonly to: string;
+  /** The name that the request contains. */
   readonly timeZone: string;
   /** The dates, oldest first. */
   readonly dates: readonly string[];
@@ -72,8 +73,9 @@ export function rangeOf({ from, to, timeZone }: DayRange) {
  * @throws Refusal `invalid_time_zone`, `invalid_range`
  */
 export function readRange(query: RangeQuery, now = Date.now()): DayRange {
-  const timeZone = zoneNamed(query.timeZone ?? 'UTC') ?? fail('invalid_time_zone');
-  const to = query.to ?? dateOf(wallTimeAt(timeZone, now));
+  const { timeZone = 'UTC' } = query;
+  const zone = zoneNamed(timeZone) ?? fail('invalid_time_zone');
+  const to = query.to ?? dateOf(wallTimeAt(zone, now));
   const from = query.from ?? (isInYears(to) ? dateOf(Date.parse(to) - (rangeDaysDefault - 1) * dayMs) : to);
   const days = (Date.parse(to) - Date.parse(from)) / dayMs + 1;
   if (!isInYears(from) || !isInYears(to) || days < 1 || days > rangeDaysMax)
@@ -81,7 +83,7 @@ export function readRange(query: RangeQuery, now = Date.now()): DayRange {
   const firstMs = Date.parse(from);
   const dates = Array.from({ length: days }, (_, n) => dateOf(firstMs + n * dayMs));
   const bounds = Array.from({ length: days + 1 }, (_, n) =>
-    new Date(instantAt(timeZone, firstMs + n * dayMs)).toISOString(),
+    new Date(instantAt(zone, firstMs + n * dayMs)).toISOString(),
   );
   return { from, to, timeZone, dates, bounds };
 }

@@ -103,15 +103,21 @@ async function decide(taskId: string): Promise<void> {
   await done((verb === 'cancel' ? baton.admin : decider).post(`/approvals/${id}:${verb}`, {}));
 }
 
+/** Claims a task even if a failed attempt has paused it. */
+async function claim(worker: Worker, taskId: string) {
+  await baton.pool.run(sql`update tasks set retry_at = null where id = ${taskId} and retry_at is not null`);
+  return claimTask(worker, taskId);
+}
+
 async function loseLease(taskId: string): Promise<void> {
-  await claimTask(oneOf(workers), taskId);
+  await claim(oneOf(workers), taskId);
   await endClaimLease(baton, taskId, -1);
 }
 
 async function work(taskId: string, end: 'succeed' | 'fail' | 'leave'): Promise<void> {
   const worker = oneOf(workers);
-  const claim = await claimTask(worker, taskId);
-  const keys = { claimId: claim.id, fencingToken: claim.fencingToken };
+  const { id: claimId, fencingToken } = await claim(worker, taskId);
+  const keys = { claimId, fencingToken };
   const run = await done(worker.actor.post(`/tasks/${taskId}:start-run`, keys), 201);
   for (let n = random(4); n > 0; n -= 1) {
     const usage = {
@@ -134,7 +140,7 @@ async function work(taskId: string, end: 'succeed' | 'fail' | 'leave'): Promise<
   }
   if (end === 'leave') return;
   await done(worker.actor.post(`/runs/${run.id}:${end}`, {}));
-  if (end === 'fail') await done(worker.actor.post(`/claims/${claim.id}:release`, {}));
+  if (end === 'fail') await done(worker.actor.post(`/claims/${claimId}:release`, {}));
 }
 
 const date = (daysAgo: number) => new Date(Date.now() - daysAgo * dayMs).toISOString().slice(0, 10);
