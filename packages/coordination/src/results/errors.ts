@@ -55,7 +55,7 @@ export const errors = {
     'Shrink or split the content to `details.maxBytes` per artifact.',
   ),
   invalid_range: invalid(
-    'The range ends before it begins, has more than 92 days, or lies outside of the years 1970 to 9998.',
+    'The range ends before it begins, has more than 92 days, or is outside of the years 1970 to 9998.',
     'Send `from` and `to` as dates like 2026-12-24, at most 92 days including both; `details.maxDays` is the maximum.',
     {
       refused: 'GET /statistics/work?from=2026-01-01&to=2026-12-31',

@@ -132,7 +132,7 @@ function Strip({ held, fromMs, toMs }: { held: readonly Holding[]; fromMs: numbe
 const isLost = ({ endReason }: Holding): boolean =>
   endReason !== null && ['expired', 'session_inactive', 'session_expired'].includes(endReason);
 
-/** Reasons of the service; others are texts of whoever released the claim. */
+/** Reasons of the service; others are texts of the caller that released the claim. */
 const reasons: Readonly<Record<string, string>> = {
   expired: 'lost: the lease expired',
   session_inactive: 'lost: the session had ended',

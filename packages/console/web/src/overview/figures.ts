@@ -35,5 +35,5 @@ export function costsText({ costs }: Usage): string {
 export const tokensOf = ({ inputTokens, outputTokens }: Usage): number => inputTokens + outputTokens;
 
 const dayFormat = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', timeZone: 'UTC' });
-/** A date of the API as `24 Dec`. */
+/** A date of the API as `Dec 24`. */
 export const dayText = (date: string): string => dayFormat.format(new Date(date));

@@ -8,7 +8,7 @@ import type { OverviewSearch } from './overview-search.ts';
 /** The figures of a busy tenant change all the time; each refetch reads all of them. */
 const gatherMs = 15_000;
 const dayMs = 86_400_000;
-export const daysDefault = 30;
+export const daysDefault: number = 30;
 
 /** The days of the figures are those of this browser's time zone. */
 export const timeZone = Intl.DateTimeFormat().resolvedOptions().timeZone;

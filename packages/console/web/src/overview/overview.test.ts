@@ -165,17 +165,17 @@ describe('the overview', () => {
   test('each chart is also a table: always for screen readers, and for everybody with a button', async () => {
     await openOverview();
     for (const [name, cells] of [
-      ['Work done per day', ['Day', 'Done', '27 Nov', '2', '28 Nov', '3']],
+      ['Work done per day', ['Day', 'Done', 'Nov 27', '2', 'Nov 28', '3']],
       [
         'Lead time by day of completion',
-        ['Day', '9 of 10 within', 'half within', '27 Nov', '1 min', '1 min', '28 Nov', '2 h', '2 h'],
+        ['Day', '9 of 10 within', 'half within', 'Nov 27', '1 min', '1 min', 'Nov 28', '2 h', '2 h'],
       ],
-      ['Time spent waiting for people', ['Day', 'Waited', '27 Nov', '1 h', '28 Nov', '30 min']],
+      ['Time spent waiting for people', ['Day', 'Waited', 'Nov 27', '1 h', 'Nov 28', '30 min']],
       [
         'Leases lost and late writes refused',
-        ['Day', 'Leases lost', 'Late writes refused', '27 Nov', '1', '0', '28 Nov', '3', '7'],
+        ['Day', 'Leases lost', 'Late writes refused', 'Nov 27', '1', '0', 'Nov 28', '3', '7'],
       ],
-      ['Money spent per week, USD', ['Week of', 'Spent', '16 Nov', '$0.02', '23 Nov', '$0.42']],
+      ['Money spent per week, USD', ['Week of', 'Spent', 'Nov 16', '$0.02', 'Nov 23', '$0.42']],
     ] as const) {
       const chart = await find('region', name);
       const table = chart.querySelector('table') as HTMLTableElement;

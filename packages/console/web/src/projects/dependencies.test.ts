@@ -47,7 +47,7 @@ const openProject = (given: ProjectDependencies | Refusal, permissions = ['proje
   });
 
 describe('the dependencies of a project', () => {
-  test('are a graph with links, in which the critical path stands out', async () => {
+  test('are a graph with links, in which the critical path is highlighted', async () => {
     const service = await openProject(dependencies);
     const part = await find('region', 'Dependencies');
     await see('2 unfinished tasks have to be done one after another: the critical path.');

@@ -82,7 +82,10 @@ describe('the frame of the console', () => {
           'statistics.getWork': exampleOf('statistics.getWork'),
           'statistics.getWaits': exampleOf('statistics.getWaits'),
           'statistics.getLeases': exampleOf('statistics.getLeases'),
-          'statistics.getUsage': exampleOf('statistics.getUsage', { groups: [] }),
+          'statistics.getUsage': exampleOf('statistics.getUsage', {
+            total: { inputTokens: 0, outputTokens: 0, costs: [] },
+            groups: [],
+          }),
           'statistics.getHoldings': exampleOf('statistics.getHoldings', { items: [] }),
         },
         others: {

@@ -10,7 +10,7 @@ export function dateIn(timeZone: string, at: string | number): string {
   return new Intl.DateTimeFormat('en-CA', { timeZone }).format(new Date(at));
 }
 
-/** Adds the time from one instant to another to the dates that it lies in; dates change at quarters of an hour. */
+/** Adds the time from one instant to another to its dates; dates change at quarters of an hour. */
 export function addTime(sums: Map<string, number>, timeZone: string, fromMs: number, toMs: number): void {
   for (let at = fromMs; at < toMs; ) {
     const next = Math.min(toMs, (Math.floor(at / quarterMs) + 1) * quarterMs);
