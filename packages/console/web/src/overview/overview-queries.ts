@@ -8,7 +8,7 @@ import type { OverviewSearch } from './overview-search.ts';
 /** The figures of a busy tenant change all the time; each refetch reads all of them. */
 const gatherMs = 15_000;
 const dayMs = 86_400_000;
-export const daysDefault: number = 30;
+export const daysDefault = 30;
 
 /** The days of the figures are those of this browser's time zone. */
 export const timeZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -16,7 +16,8 @@ export const timeZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 const dateFormat = new Intl.DateTimeFormat('en-CA', { timeZone });
 
 /** The range of dates that a search selects, up to today. */
-function rangeOf({ days = daysDefault, workspace }: OverviewSearch) {
+function rangeOf({ days: chosen, workspace }: OverviewSearch) {
+  const days = chosen ?? daysDefault;
   const to = dateFormat.format(serverNow());
   const from = new Date(Date.parse(to) - (days - 1) * dayMs).toISOString().slice(0, 10);
   return { from, to, timeZone, ...scopeOf(workspace) };
