@@ -1120,13 +1120,15 @@ includeSubprojects?: boolean;
 groupBy?: "principal" | "workspace" | "week";
 }, options?: CallOptions): Promise<UsageStatistics>;
 /** List what each principal held within a period of up to 7 days, newest claims first. Needs tasks.read. `GET /api/v1/statistics/holdings` */
-getHoldings(query: {
+getHoldings(query?: {
 workspaceId?: Uuid;
 includeDescendants?: boolean;
 projectId?: Uuid;
 includeSubprojects?: boolean;
-from: Instant;
-to: Instant;
+/** By default, a day before `to`. */
+from?: Instant;
+/** By default, now. */
+to?: Instant;
 principalId?: Uuid;
 }, options?: CallOptions): Promise<Holdings>;
 }

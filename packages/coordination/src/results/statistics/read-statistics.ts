@@ -159,11 +159,18 @@ export async function getUsageStatistics(
  */
 export async function getHoldings(
   context: Context,
-  query: ScopeFields & { from: string; to: string; principalId?: string | undefined },
+  query: ScopeFields & {
+    from?: string | undefined;
+    to?: string | undefined;
+    principalId?: string | undefined;
+  },
 ): Promise<Holdings> {
-  const { from, to, principalId = null } = query;
+  const { to = new Date().toISOString(), principalId = null } = query;
+  const { from = new Date(Date.parse(to) - dayMs).toISOString() } = query;
   const lastsMs = Date.parse(to) - Date.parse(from);
-  if (lastsMs <= 0 || lastsMs > holdingDaysMax * dayMs) fail('invalid_period', { maxDays: holdingDaysMax });
+  // A day before the first year can't be stored.
+  if (from < '0001' || lastsMs <= 0 || lastsMs > holdingDaysMax * dayMs)
+    fail('invalid_period', { maxDays: holdingDaysMax });
   const of = await readScope(context, query);
   const rows = await context.db.rows(findHoldings({ of, from, to, principalId }, holdingsMax + 1));
   const items = rows.slice(0, holdingsMax).map((row) => ({

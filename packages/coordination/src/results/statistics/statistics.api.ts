@@ -78,7 +78,12 @@ export const statisticsApi = [
     path: '/statistics/holdings',
     summary: 'List what each principal held within a period of up to 7 days, newest claims first.',
     permission: 'tasks.read',
-    query: { ...scopeQuery, from: InstantInput, to: InstantInput, principalId: Uuid.optional() },
+    query: {
+      ...scopeQuery,
+      from: InstantInput.optional().describe('By default, a day before `to`.'),
+      to: InstantInput.optional().describe('By default, now.'),
+      principalId: Uuid.optional(),
+    },
     isList: true,
     returns: { 200: Holdings },
     errors: ['invalid_period', 'not_found'],

@@ -452,6 +452,9 @@ test('the whole range is at most 92 days, and ends today by default', async () =
   }
   const holdings = '/statistics/holdings?from=2026-01-01';
   await done(baton.admin.get(`${holdings}&to=2026-01-08`));
+  const lastDay = await done(baton.admin.get('/statistics/holdings'));
+  assert.equal(Date.parse(lastDay.to) - Date.parse(lastDay.from), dayMs);
+  await refused(baton.admin.get('/statistics/holdings?to=0001-01-01'), 422, 'invalid_period');
   for (const to of ['2026-01-01', '2025-12-31', '2026-01-08T00:00:00.001Z'])
     assert.equal((await refused(baton.admin.get(`${holdings}&to=${to}`), 422, 'invalid_period')).maxDays, 7);
   await refused(person.get(`${holdings}&to=2026-01-02&workspaceId=${places[3]}`), 404, 'not_found');
