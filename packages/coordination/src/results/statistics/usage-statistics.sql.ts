@@ -61,27 +61,32 @@ export function sumUsage(
           else week::text end, '') as key,
         id, input_tokens, output_tokens, currency, cost
       from amounts
-    ), ranked as materialized (
-      select key, row_number() over (
-        order by sum(cost) desc, sum(input_tokens::numeric + output_tokens) desc, key) as place
-      from keyed group by key
-    ), grouped as materialized (
-      select least(r.place, ${groupsMax}::bigint + 1) as place, k.*
-      from keyed k join ranked r on r.key = k.key
-    ), by_currency as (
-      select place, currency, sum(cost) as cost, sum(input_tokens) as input_tokens, sum(output_tokens) as output_tokens
-      from grouped group by place, currency
-    ), summed as (
-      select place, least(sum(input_tokens), 9007199254740991)::bigint as input_tokens,
-        least(sum(output_tokens), 9007199254740991)::bigint as output_tokens,
-        coalesce(jsonb_object_agg(currency, least(cost, 9007199254740991)) filter (where currency is not null), '{}') as costs
-      from by_currency group by place
-    ), counted as (
-      select place, count(distinct id) as runs, count(distinct key) as groups, min(key) as key from grouped group by place
+    ), aggregated as (
+      select key, currency, grouping(currency) = 1 as is_total, sum(cost) as cost, sum(input_tokens) as input_tokens,
+        sum(output_tokens) as output_tokens, count(distinct id) as runs
+      from keyed group by grouping sets ((key, currency), (key))
+    ), totalled as (
+      select *, max(cost) filter (where is_total) over of_key as key_cost,
+        max(input_tokens + output_tokens) filter (where is_total) over of_key as key_tokens
+      from aggregated window of_key as (partition by key)
+    ), ranked as (
+      select *, dense_rank() over (order by key_cost desc, key_tokens desc, key) as place from totalled
+    ), spots as materialized (
+      select *, least(place, ${groupsMax}::bigint + 1) as spot from ranked
+    ), spent as (
+      select spot, jsonb_object_agg(currency, least(cost, 9007199254740991)) as costs from (
+        select spot, currency, sum(cost) as cost from spots
+        where not is_total and currency is not null group by spot, currency) as by_currency
+      group by spot
+    ), totals as (
+      select spot, min(key) as key, count(*) as groups, sum(runs)::bigint as runs,
+        least(sum(input_tokens), 9007199254740991)::bigint as input_tokens,
+        least(sum(output_tokens), 9007199254740991)::bigint as output_tokens
+      from spots where is_total group by spot
     )
-    select case when place <= ${groupsMax} then nullif(counted.key, '') end as key, place > ${groupsMax} as is_rest,
-      counted.groups, counted.runs, summed.input_tokens, summed.output_tokens, summed.costs
-    from summed join counted using (place) order by place`;
+    select case when spot <= ${groupsMax} then nullif(totals.key, '') end as key, spot > ${groupsMax} as is_rest,
+      totals.groups, totals.runs, totals.input_tokens, totals.output_tokens, coalesce(spent.costs, '{}') as costs
+    from totals left join spent using (spot) order by spot`;
 }
 
 const runColumns = part`
