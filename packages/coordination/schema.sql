@@ -250,6 +250,8 @@ create table approvals (
   constraint approvals_verification_id_fkey FOREIGN KEY (verification_id) REFERENCES verifications(id)
 );
 CREATE INDEX approvals_by_status ON public.approvals USING btree (tenant_id, status, created_at DESC, id DESC);
+CREATE INDEX approvals_cancelled ON public.approvals USING btree (tenant_id, updated_at, created_at) WHERE ((status)::text = 'cancelled'::text);
+CREATE INDEX approvals_decided ON public.approvals USING btree (tenant_id, decision_at, created_at) WHERE (decision_at IS NOT NULL);
 CREATE INDEX approvals_newest ON public.approvals USING btree (tenant_id, created_at DESC, id DESC);
 CREATE INDEX approvals_of_place ON public.approvals USING btree (COALESCE(workspace_id, tenant_id), created_at DESC, id DESC) WHERE (task_id IS NULL);
 CREATE INDEX approvals_of_task ON public.approvals USING btree (task_id, created_at DESC, id DESC) WHERE (task_id IS NOT NULL);
@@ -549,6 +551,8 @@ create table claims (
 CREATE INDEX claims_by_session ON public.claims USING btree (session_id, status, acquired_at, id);
 CREATE INDEX claims_by_status ON public.claims USING btree (tenant_id, status, acquired_at, id);
 CREATE INDEX claims_due ON public.claims USING btree (sweep_at, id) WHERE ((status)::text = 'active'::text);
+CREATE INDEX claims_ended ON public.claims USING btree (tenant_id, released_at, acquired_at) WHERE (released_at IS NOT NULL);
+CREATE INDEX claims_lost ON public.claims USING btree (tenant_id, released_at) WHERE (release_reason = ANY (ARRAY['expired'::text, 'session_inactive'::text, 'session_expired'::text]));
 CREATE INDEX claims_of_holder ON public.claims USING btree (holder_id) WHERE ((status)::text = 'active'::text);
 CREATE UNIQUE INDEX claims_one_active ON public.claims USING btree (task_id) WHERE ((status)::text = 'active'::text);
 
@@ -1629,6 +1633,17 @@ create table queued_requirements (
 CREATE INDEX queued_requirements_by_token ON public.queued_requirements USING btree (tenant_id, token, set_id, "position");
 CREATE INDEX queued_requirements_of_set ON public.queued_requirements USING btree (set_id);
 
+create table refused_writes (
+  tenant_id uuid not null,
+  at timestamp(3) with time zone not null,
+  principal_id uuid not null,
+  workspace_id uuid,
+  count bigint not null,
+  constraint refused_writes_tenant_id_at_principal_id_workspace_id_key UNIQUE NULLS NOT DISTINCT (tenant_id, at, principal_id, workspace_id),
+  constraint refused_writes_count_check CHECK ((count > 0))
+);
+CREATE INDEX refused_writes_old ON public.refused_writes USING btree (at);
+
 create table requirement_items (
   set_id uuid not null,
   tenant_id uuid not null,
@@ -1933,6 +1948,7 @@ create table runs (
 CREATE INDEX runs_by_principal ON public.runs USING btree (principal_id, started_at DESC, id DESC);
 CREATE INDEX runs_by_status ON public.runs USING btree (tenant_id, status, started_at DESC, id DESC);
 CREATE INDEX runs_by_task ON public.runs USING btree (task_id, started_at DESC, id DESC);
+CREATE INDEX runs_ended ON public.runs USING btree (tenant_id, finished_at, started_at) WHERE (finished_at IS NOT NULL);
 CREATE INDEX runs_newest ON public.runs USING btree (tenant_id, started_at DESC, id DESC);
 CREATE INDEX runs_of_claim ON public.runs USING btree (claim_id, started_at DESC, id DESC);
 CREATE INDEX runs_of_handle ON public.runs USING btree (child_handle_id) WHERE (child_handle_id IS NOT NULL);
@@ -2310,6 +2326,7 @@ create table tasks (
 ) with (fillfactor=50);
 CREATE INDEX tasks_by_due ON public.tasks USING btree (tenant_id, COALESCE(due_date, 'infinity'::timestamp with time zone), id);
 CREATE INDEX tasks_by_start ON public.tasks USING btree (tenant_id, COALESCE(start_date, 'infinity'::timestamp with time zone), id);
+CREATE INDEX tasks_completed ON public.tasks USING btree (tenant_id, completed_at) WHERE (completed_at IS NOT NULL);
 CREATE INDEX tasks_newest ON public.tasks USING btree (tenant_id, created_at DESC, id DESC);
 CREATE INDEX tasks_of_assignee ON public.tasks USING btree (tenant_id, assignee_id, created_at DESC, id DESC) WHERE (assignee_id IS NOT NULL);
 CREATE INDEX tasks_of_category ON public.tasks USING btree (tenant_id, category, created_at DESC, id DESC);

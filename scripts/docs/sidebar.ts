@@ -108,7 +108,7 @@ const ownSections: readonly Section[] = [
       {
         label: 'Journal and access',
         collapsed: true,
-        entries: reference('journal', 'notifications', 'access', 'authorization'),
+        entries: reference('journal', 'statistics', 'notifications', 'access', 'authorization'),
       },
       {
         label: 'Identity service',

@@ -152,6 +152,8 @@ const namesOf: Readonly<Record<string, string>> = {
   revokeProvisioningToken: 'revokeToken',
   checkActions: 'check',
   getPerson: 'get',
+  getWaitStatistics: 'getWaits',
+  getLeaseStatistics: 'getLeases',
 };
 
 /** The operationId without its group's noun: `createTaskType` in `taskTypes` is `create`. */

@@ -68,6 +68,7 @@ const pages = new Set([
   'people',
   'agents',
   'journal',
+  'overview',
   'projects',
   'processes',
   'skills',

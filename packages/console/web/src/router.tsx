@@ -10,6 +10,7 @@ import { administrationSearch } from './administration/administration-search.ts'
 import { isSignedOut } from './client.ts';
 import { takeWanted } from './consent/oauth-request.ts';
 import { journalSearch } from './journal/journal-search.ts';
+import { overviewSearch } from './overview/overview-search.ts';
 import { ErrorNote } from './parts/Notes.tsx';
 import { processesSearch } from './processes/processes-search.ts';
 import { meQuery, queries } from './queries.ts';
@@ -84,6 +85,12 @@ const pages = [
     path: '/',
     component: WorkPage,
     validateSearch: strictly(workSearch),
+  }),
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/overview',
+    component: lazyRouteComponent(() => import('./overview/OverviewPage.tsx'), 'OverviewPage'),
+    validateSearch: strictly(overviewSearch),
   }),
   createRoute({ getParentRoute: () => shell, path: '/tasks/$ref', component: TaskPage }),
   createRoute({

@@ -16,6 +16,7 @@ import { openSecretStore } from '../access/secret-store/open-secret-store.ts';
 import { createRevokedSessions } from '../execution/sessions/revoked/revoked-sessions.ts';
 import { openGateway } from '../memory/gateway/gateway.ts';
 import { openContentStore } from '../results/contents/open-store.ts';
+import { RefusedWrites } from '../results/statistics/refused-writes.ts';
 import { openAuthorization } from './authz/authorization.ts';
 import { workerTools } from './background.ts';
 import type { Tools } from './context.ts';
@@ -116,6 +117,7 @@ export async function createCoordination({
   // Ending the sessions of revoked credentials requires no permission.
   const background = workerTools({ ...tools, pool, wake, authorities: undefined });
   const follower = new RevocationFollower(createRevokedSessions(background), log);
+  const refusedWrites = new RefusedWrites(pool, log);
   const service = await runService({
     runtime: coordinationRuntime(tools, {
       pool,
@@ -123,6 +125,7 @@ export async function createCoordination({
       authenticator,
       hooks: authorization.hooks,
       wake,
+      refusedWrites,
     }),
     endpoints,
     docs: {
@@ -135,6 +138,7 @@ export async function createCoordination({
     drainMsMax,
     beforeDrained: () => stream.close(),
     async afterDrained() {
+      await refusedWrites.close();
       await authenticator.close();
       await follower.close();
       await authorization.close();

@@ -68,6 +68,7 @@ import { contentsApi } from '../results/contents/contents.api.ts';
 import { invocationsApi } from '../results/invocations/invocations.api.ts';
 import { observationsApi } from '../results/observations/observations.api.ts';
 import { outcomesApi } from '../results/outcomes/outcomes.api.ts';
+import { statisticsApi } from '../results/statistics/statistics.api.ts';
 import { verificationsApi } from '../results/verification/verifications.api.ts';
 import { rulesApi } from '../rules/catalog/rules.api.ts';
 import { evaluationsApi } from '../rules/evaluations/evaluations.api.ts';
@@ -78,6 +79,7 @@ import { completionApi } from '../work/completion/completion.api.ts';
 import { goalsApi } from '../work/goals/goals.api.ts';
 import { readinessApi } from '../work/readiness/readiness.api.ts';
 import { externalReferencesApi } from '../work/relations/external-references/external-references.api.ts';
+import { projectDependenciesApi } from '../work/relations/project-dependencies.api.ts';
 import { taskRelationsApi } from '../work/relations/task-relations.api.ts';
 import { goalWorkApi } from '../work/task-list/goal-work.api.ts';
 import { taskListApi } from '../work/task-list/task-list.api.ts';
@@ -197,6 +199,12 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
     endpoints: [...processDefinitionsApi, ...processReplayApi, ...processInstancesApi],
   },
   {
+    tag: 'Statistics',
+    about:
+      'Figures of the work in a range of days: completed tasks, waits, lost leases, usage, and who held what.',
+    endpoints: statisticsApi,
+  },
+  {
     tag: 'Workspaces',
     about: 'The tree in which work is filed, its types, and its members.',
     endpoints: [...workspacesApi, ...membersApi, ...workspaceTypesApi],
@@ -209,7 +217,7 @@ export const sections: readonly Section<Endpoint<Context>>[] = [
   {
     tag: 'Projects',
     about: 'The context of work: templates, projects and their states, and their configuration.',
-    endpoints: [...projectsApi, ...configRevisionsApi, ...projectTemplatesApi],
+    endpoints: [...projectsApi, ...projectDependenciesApi, ...configRevisionsApi, ...projectTemplatesApi],
   },
   {
     tag: 'Operations',

@@ -16,6 +16,7 @@ import type { Authenticator } from '../access/authn/authenticate.ts';
 import { requireActiveCaller } from '../access/authn/principal-lock.ts';
 import { PolicyRights } from '../access/policy/rights.ts';
 import { flushEvents } from '../ledger/journal/journal.ts';
+import { lateWriteCodes, type RefusedWrites } from '../results/statistics/refused-writes.ts';
 import { type Caller, nobody } from '../service/caller.ts';
 import { holds, type Permission } from '../service/permissions.ts';
 import type { AuthorizationHooks } from './authz/authorization-hooks.ts';
@@ -95,6 +96,8 @@ export interface RuntimeParts {
   hooks: Partial<AuthorizationHooks>;
   /** Notifies readers of the tenant's journal. */
   wake(tenantId: string): void;
+  /** Counts refused late writes. */
+  refusedWrites: RefusedWrites;
 }
 
 /** A list with an index takes milliseconds; one without must not hold a connection for long. */
@@ -130,7 +133,7 @@ function turnsFor(connectionsMax: number) {
 /** Coordination's side of the request pipeline. See docs/reference/README.md#order-of-checks. */
 export function coordinationRuntime(
   tools: Tools,
-  { pool, metrics, authenticator, hooks, wake }: RuntimeParts,
+  { pool, metrics, authenticator, hooks, wake, refusedWrites }: RuntimeParts,
 ): ServiceRuntime<Caller, Context> {
   const { settings, log, counters, health } = tools;
   return {
@@ -167,8 +170,10 @@ export function coordinationRuntime(
     context: (call, db, transactional) => contextOf(tools, call, db, transactional),
     beforeCommit: flushEvents,
     committed: (context) => finishCommand(context, wake),
-    refused({ code }) {
-      if (['stale_claim', 'run_not_active'].includes(code)) counters.staleFencingRejections.inc();
+    refused(refusal, caller) {
+      const { code } = refusal;
+      if (lateWriteCodes.includes(code)) counters.staleFencingRejections.inc();
+      refusedWrites.count(refusal, caller);
       if (code === 'cursor_from_other_history') health.refusedCursor();
     },
     render: errorRenderer(settings.CP_DOCS_BASE_URL),

@@ -37,6 +37,7 @@ import { requeueExpiredCalls } from '../results/invocations/expired-leases.ts';
 import { deleteOldInvocations } from '../results/invocations/retention/old-invocations.ts';
 import { withdrawCalls } from '../results/invocations/withdraw-calls.ts';
 import { executeDueOutcomes } from '../results/outcomes/outcome-job.ts';
+import { deleteOldRefusedWrites } from '../results/statistics/refused-writes.ts';
 import { evaluateDueAttempts } from '../results/verification/verification-job.ts';
 import { deleteOldEvaluations, deleteOldWorkKeys } from '../rules/evaluations/retention/old-evaluations.ts';
 import { continuePendingEvaluations, runRuleSchedules, runRules } from '../rules/evaluations/rule-jobs.ts';
@@ -88,6 +89,7 @@ const jobMakers: readonly ((tools: WorkerTools) => Job)[] = [
   sendProcessRecalls,
   deleteOldInstances,
   deleteAnsweredKeys,
+  deleteOldRefusedWrites,
   deleteUnreferencedContents,
   expireDueConnections,
   revokeLostAdministrations,

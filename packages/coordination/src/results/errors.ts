@@ -54,6 +54,26 @@ export const errors = {
     'The content is larger than the artifact type allows.',
     'Shrink or split the content to `details.maxBytes` per artifact.',
   ),
+  invalid_range: invalid(
+    'The range ends before it begins, has more than 92 days, or is outside of the years 1970 to 9998.',
+    'Send `from` and `to` as dates like 2026-12-24, at most 92 days including both; `details.maxDays` is the maximum.',
+    {
+      refused: 'GET /statistics/work?from=2026-01-01&to=2026-12-31',
+      right: 'GET /statistics/work?from=2026-10-01&to=2026-12-31',
+    },
+  ),
+  invalid_time_zone: invalid(
+    '`timeZone` is not a zone of the IANA database.',
+    'Send a name like `Europe/Berlin`. Offsets like `+01:00` are not accepted, because they do not follow clock changes.',
+    {
+      refused: 'GET /statistics/work?timeZone=CEST',
+      right: 'GET /statistics/work?timeZone=Europe/Berlin',
+    },
+  ),
+  invalid_period: invalid(
+    'The period ends before it begins, or is longer than 7 days.',
+    'Send `from` and `to` as instants at most 7 days apart; `details.maxDays` is the maximum.',
+  ),
   observation_invalid: invalid('A value of the observation is out of range.', 'Correct `details.field`.', {
     refused: 'POST /observations {"kind":"","content":"Build 7 failed"}',
     right: 'POST /observations {"kind":"build","content":"Build 7 failed"}',

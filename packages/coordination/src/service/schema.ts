@@ -83,6 +83,7 @@ export interface Tables {
   project_templates: ProjectTemplatesTable;
   projects: ProjectsTable;
   queued_requirements: QueuedRequirementsTable;
+  refused_writes: RefusedWritesTable;
   requirement_items: RequirementItemsTable;
   requirement_sets: RequirementSetsTable;
   role_assignments: RoleAssignmentsTable;
@@ -1197,6 +1198,14 @@ interface QueuedRequirementsTable {
   token: string;
   set_id: string;
   position: number;
+}
+
+interface RefusedWritesTable {
+  tenant_id: string;
+  at: string;
+  principal_id: string;
+  workspace_id: string | null;
+  count: number;
 }
 
 interface RequirementItemsTable {

@@ -26,6 +26,8 @@ interface Failed {
   readonly head: RequestHead;
   readonly endpoint: Operation | undefined;
   readonly render: RenderError;
+  /** Undefined if the credential hasn't been verified. */
+  readonly caller: unknown;
 }
 
 /** The maximum declared body size for a request without an endpoint. */
@@ -53,7 +55,7 @@ export function answerError(
   const { head } = failed;
   const name = failed.endpoint === undefined ? `${head.method} (no route)` : endpointName(failed.endpoint);
   const error = observer() === undefined ? thrown : observed(runtime, name, failed.endpoint, thrown);
-  if (error instanceof Refusal) runtime.refused?.(error);
+  if (error instanceof Refusal) runtime.refused?.(error, failed.caller);
   const { status, body, headers } = failed.render(error, head.requestId);
   logError(runtime, name, head, status, error);
   runtime.metrics.count(head.method, status, 0);
@@ -75,7 +77,7 @@ export function answerUnrouted(
   const isTooLarge = isRouting && declaredBytesOf(head) > unroutedBytesMax;
   const reason = isTooLarge ? new Refusal('request_too_large', { maxBytes: unroutedBytesMax }) : error;
   const render = rendererAt(runtime, head.path);
-  answerError(runtime, request, reply, { head, endpoint: undefined, render }, reason);
+  answerError(runtime, request, reply, { head, endpoint: undefined, render, caller: undefined }, reason);
 }
 
 /** Returns 404 for a path that the router can't decode. */

@@ -39,9 +39,11 @@ export function requestHandler<Caller, Context extends object>(
     const head = headOf(request.raw, runtime.trustedProxies);
     const startedAt = performance.now();
     let place: Turns | undefined;
+    let verified: Caller | undefined;
     try {
       if (sizeFirst) refuseDeclaredSize(head, bytesMax);
       let caller = await runtime.authenticate(head, endpoint);
+      verified = caller;
       if (!sizeFirst) refuseDeclaredSize(head, bytesMax);
       const owner = () => runtime.tenantOf(caller) ?? clientOfAddress(head.address);
       if (endpoint.largeBody && mayBeLarge(head)) place = await takePlace(owner());
@@ -68,7 +70,7 @@ export function requestHandler<Caller, Context extends object>(
       const headers = hasSecrets ? { ...answer.headers, 'cache-control': 'no-store' } : answer.headers;
       send(reply, head, answer.status, answer.body, headers);
     } catch (error) {
-      answerError(runtime, request, reply, { head, endpoint, render }, error);
+      answerError(runtime, request, reply, { head, endpoint, render, caller: verified }, error);
     } finally {
       place?.leave();
     }

@@ -78,8 +78,8 @@ export interface ServiceRuntime<Caller, Context extends object> {
   beforeCommit?(context: Context): Promise<void>;
   /** Runs after the commit and wakes readers. Must not throw. The response waits for the returned promise. */
   committed?(context: Context): Promise<void> | void;
-  /** Counts a refusal, before its response. */
-  refused?(refusal: Refusal): void;
+  /** Counts a refusal, before its response. The caller is undefined if its credential hasn't been verified. */
+  refused?(refusal: Refusal, caller: Caller | undefined): void;
   /** The usual error envelope. */
   readonly render: RenderError;
   /** Groups of endpoints that use another error envelope. */

@@ -118,6 +118,7 @@ HandedOffRun,
 HarnessContext,
 HarnessManifest,
 HarnessManifestPage,
+Holdings,
 IamBinding,
 IamBindingPage,
 IamBindingRequest,
@@ -136,6 +137,7 @@ KnowledgePack,
 KnowledgePacksRequest,
 KnowledgeSnapshot,
 LaunchedChild,
+LeaseStatistics,
 ListedAgent,
 ListedAgentPage,
 ListedAgentRevision,
@@ -208,6 +210,7 @@ ProcessSkip,
 ProcessSuspension,
 Project,
 ProjectChange,
+ProjectDependencies,
 ProjectPage,
 ProjectReferenceRequest,
 ProjectRequest,
@@ -315,11 +318,14 @@ TypeMigrationReport,
 UndeliveredEvent,
 UndeliveredEventPage,
 Usage,
+UsageStatistics,
 UsedConnection,
 Uuid,
 View,
 ViewQuery,
 ViewRows,
+WaitStatistics,
+WorkStatistics,
 Workspace,
 WorkspaceChange,
 WorkspaceDetail,
@@ -890,6 +896,10 @@ transition(id: string, body: ProjectTransition, options: CallOptions & Matched):
 archive(id: string, options?: CallOptions): Promise<Project>;
 /** Restore an archived project. Its work becomes available again: the first 1,000 tasks immediately, the others by a worker. Restoring an active project changes nothing. Needs projects.manage. `POST /api/v1/projects/{id}:restore` */
 restore(id: string, options?: CallOptions): Promise<Project>;
+/** List the tasks of a project that depend on each other, with the critical path. Also needs tasks.read. Needs projects.read. `GET /api/v1/projects/{id}/dependencies` */
+getDependencies(id: string, query?: {
+includeSubprojects?: boolean;
+}, options?: CallOptions): Promise<ProjectDependencies>;
 /** Read the effective configuration of a project and the origin of each value. Later layers override earlier ones: template, ancestors, active revision, settings of the project. Governance can only narrow, and a locked setting keeps the value of the project that locked it. An If-None-Match that matches the ETag returns 304. Needs projects.read. `GET /api/v1/projects/{id}/effective-config` */
 getEffectiveConfig(id: string, options?: CallOptions): Promise<EffectiveConfig>;
 /** List the configurations of a project, newest first. Needs projects.read. `GET /api/v1/projects/{id}/config-revisions` */
@@ -1052,6 +1062,75 @@ resume(id: string, body?: ProcessResumption, options?: CallOptions): Promise<Pro
 skip(id: string, body: ProcessSkip, options?: CallOptions): Promise<ProcessInstance>;
 /** Cancel an instance; it is compensated first, unless `compensate` is false. If a compensation step fails, the instance is suspended with the reason in `suspension`: `:resume` and a second `:cancel` retry that step, `:skip` skips it, and `:cancel` with `compensate` false ends the instance as it is. Needs processes.operate. `POST /api/v1/process-instances/{id}:cancel` */
 cancel(id: string, body: ProcessCancellation, options?: CallOptions): Promise<ProcessInstance>;
+}
+
+export interface StatisticsApi {
+/** Count created and completed tasks by day, with their lead and cycle times. Needs tasks.read. `GET /api/v1/statistics/work` */
+getWork(query?: {
+/** The first day; by default, 29 days before `to`. */
+from?: string;
+/** The last day, inclusive; by default, today. */
+to?: string;
+/** The IANA time zone in which the days begin, for instance Europe/Berlin; UTC by default. */
+timeZone?: string;
+workspaceId?: Uuid;
+includeDescendants?: boolean;
+projectId?: Uuid;
+includeSubprojects?: boolean;
+}, options?: CallOptions): Promise<WorkStatistics>;
+/** Sum the time for which requests for a decision waited for people, by day. Also needs tasks.read. Needs approvals.read. `GET /api/v1/statistics/waits` */
+getWaits(query?: {
+/** The first day; by default, 29 days before `to`. */
+from?: string;
+/** The last day, inclusive; by default, today. */
+to?: string;
+/** The IANA time zone in which the days begin, for instance Europe/Berlin; UTC by default. */
+timeZone?: string;
+workspaceId?: Uuid;
+includeDescendants?: boolean;
+projectId?: Uuid;
+includeSubprojects?: boolean;
+}, options?: CallOptions): Promise<WaitStatistics>;
+/** Count lost leases and refused late writes, by day and by holder. Needs tasks.read. `GET /api/v1/statistics/leases` */
+getLeases(query?: {
+/** The first day; by default, 29 days before `to`. */
+from?: string;
+/** The last day, inclusive; by default, today. */
+to?: string;
+/** The IANA time zone in which the days begin, for instance Europe/Berlin; UTC by default. */
+timeZone?: string;
+workspaceId?: Uuid;
+includeDescendants?: boolean;
+projectId?: Uuid;
+includeSubprojects?: boolean;
+}, options?: CallOptions): Promise<LeaseStatistics>;
+/** Sum tokens and money by principal, workspace or week. Needs tasks.read. `GET /api/v1/statistics/usage` */
+getUsage(query?: {
+/** The first day; by default, 29 days before `to`. */
+from?: string;
+/** The last day, inclusive; by default, today. */
+to?: string;
+/** The IANA time zone in which the days begin, for instance Europe/Berlin; UTC by default. */
+timeZone?: string;
+workspaceId?: Uuid;
+includeDescendants?: boolean;
+projectId?: Uuid;
+includeSubprojects?: boolean;
+/** `principal` by default. */
+groupBy?: "principal" | "workspace" | "week";
+}, options?: CallOptions): Promise<UsageStatistics>;
+/** List what each principal held within a period of up to 7 days, newest claims first. Needs tasks.read. `GET /api/v1/statistics/holdings` */
+getHoldings(query?: {
+workspaceId?: Uuid;
+includeDescendants?: boolean;
+projectId?: Uuid;
+includeSubprojects?: boolean;
+/** By default, a day before `to`. */
+from?: Instant;
+/** By default, now. */
+to?: Instant;
+principalId?: Uuid;
+}, options?: CallOptions): Promise<Holdings>;
 }
 
 export interface WorkspaceTypesApi {
@@ -1617,6 +1696,7 @@ readonly rules: RulesApi;
 readonly ruleEvaluations: RuleEvaluationsApi;
 readonly processDefinitions: ProcessDefinitionsApi;
 readonly processInstances: ProcessInstancesApi;
+readonly statistics: StatisticsApi;
 readonly workspaceTypes: WorkspaceTypesApi;
 readonly calendars: CalendarsApi;
 readonly projectTemplates: ProjectTemplatesApi;

@@ -140,6 +140,11 @@ processInstances.suspend POST /api/v1/process-instances/{id}:suspend bkt
 processInstances.resume POST /api/v1/process-instances/{id}:resume bkt
 processInstances.skip POST /api/v1/process-instances/{id}:skip bkt
 processInstances.cancel POST /api/v1/process-instances/{id}:cancel bkt
+statistics.getWork GET /api/v1/statistics/work qt
+statistics.getWaits GET /api/v1/statistics/waits qt
+statistics.getLeases GET /api/v1/statistics/leases qt
+statistics.getUsage GET /api/v1/statistics/usage qt
+statistics.getHoldings GET /api/v1/statistics/holdings qt
 workspaces.create POST /api/v1/workspaces bkt
 workspaces.list GET /api/v1/workspaces qtp
 workspaces.getTree GET /api/v1/workspaces/tree qt
@@ -169,6 +174,7 @@ projects.update PATCH /api/v1/projects/{id} bkt
 projects.transition POST /api/v1/projects/{id}:transition bkt
 projects.archive POST /api/v1/projects/{id}:archive kt
 projects.restore POST /api/v1/projects/{id}:restore kt
+projects.getDependencies GET /api/v1/projects/{id}/dependencies qt
 projects.getEffectiveConfig GET /api/v1/projects/{id}/effective-config t
 projects.listConfigRevisions GET /api/v1/projects/{id}/config-revisions qtp
 projects.createConfigRevision POST /api/v1/projects/{id}/config-revisions bkt

@@ -1490,6 +1490,13 @@ startsAt?: Instant | null;
 expiresAt?: Instant | null;
 };
 
+/** Percentiles by nearest rank; null if `count` is 0. */
+export type Durations = {
+count: number;
+p50Seconds: number | null;
+p90Seconds: number | null;
+};
+
 export type EffectiveConfig = {
 projectId: Uuid;
 /** Version of the project. */
@@ -1857,6 +1864,27 @@ taskTitle: string;
 taskStatus: string;
 };
 
+export type Holding = {
+claimId: Uuid;
+taskId: Uuid;
+publicId: string;
+title: string;
+workspaceId: Uuid | null;
+holderId: Uuid;
+acquiredAt: Timestamp;
+/** Null while the claim is live. */
+endedAt: Timestamp | null;
+endReason: string | null;
+};
+
+export type Holdings = {
+from: Timestamp;
+to: Timestamp;
+items: Holding[];
+/** Whether the period has more than 2,000 claims, of which only the newest are returned. */
+isTruncated: boolean;
+};
+
 /** The database backend whose transaction, open for 1 s or longer, delays the readers of the journal. */
 export type HorizonHolder = {
 /** Null for a prepared transaction; see pg_prepared_xacts. */
@@ -2072,6 +2100,27 @@ text: string;
 }>;
 /** `sha256:<hex>` of the texts; null without instructions. */
 hash: string | null;
+};
+
+export type LeaseStatistics = {
+from: string;
+to: string;
+timeZone: string;
+/** Claims that ended because their lease, or that of their session, expired. */
+lost: number;
+/** Writes refused with `stale_claim` or `run_not_active` for a claim or run of the writer itself. */
+refusedWrites: number;
+days: Array<{
+date: string;
+lost: number;
+refusedWrites: number;
+}>;
+/** The 100 principals with the most lost leases, then refused writes. */
+holders: Array<{
+principalId: Uuid;
+lost: number;
+refusedWrites: number;
+}>;
 };
 
 export type ListedAgent = {
@@ -3297,6 +3346,29 @@ settings?: Record<string, unknown>;
 templateId?: Uuid | null;
 templateKey?: string | null;
 templateVersion?: number | null;
+};
+
+export type ProjectDependencies = {
+projectId: Uuid;
+tasks: Array<{
+id: Uuid;
+publicId: string;
+title: string;
+status: string;
+systemStatusCategory: "backlog" | "active" | "blocked" | "terminal_success" | "terminal_cancelled";
+assigneeId: Uuid | null;
+dueDate: Timestamp | null;
+workspaceId: Uuid | null;
+}>;
+dependencies: Array<{
+relationId: Uuid;
+prerequisiteTaskId: Uuid;
+waitingTaskId: Uuid;
+}>;
+/** The longest chain of tasks that are not done, each of which waits for the one before it. */
+criticalPath: Uuid[];
+/** Whether the project has more than 2,000 dependencies, of which only the newest are returned. */
+isTruncated: boolean;
 };
 
 export type ProjectLifecycle = {
@@ -4828,6 +4900,30 @@ costMicros?: number | null;
 currency?: string | null;
 };
 
+export type UsageStatistics = {
+from: string;
+to: string;
+timeZone: string;
+groupBy: "principal" | "workspace" | "week";
+total: Usage;
+groups: Array<{
+/** Set if grouped by principal. */
+principalId: Uuid | null;
+/** Set if grouped by workspace; null there for tasks without a workspace. */
+workspaceId: Uuid | null;
+/** The Monday of the week, if grouped by week. */
+week: string | null;
+runs: number;
+usage: Usage;
+}>;
+/** The groups beyond the 200 with the highest costs; null if there are none. */
+rest: {
+groups: number;
+runs: number;
+usage: Usage;
+} | null;
+};
+
 export type UsedConnection = {
 id: Uuid;
 key: string;
@@ -4945,6 +5041,46 @@ nextCursor: string | null;
 export type ViewSort = {
 field: string;
 direction: "asc" | "desc";
+};
+
+export type WaitStatistics = {
+from: string;
+to: string;
+timeZone: string;
+/** The sum of the times within the range for which requests for a decision were pending. */
+waitingSeconds: number;
+requested: number;
+decided: number;
+/** Requests that are pending now, whenever they were made. */
+pending: number;
+/** From a request to its decision, by the day of the decision. */
+decisionTime: Durations;
+days: Array<{
+date: string;
+waitingSeconds: number;
+requested: number;
+decided: number;
+decisionTime: Durations;
+}>;
+};
+
+export type WorkStatistics = {
+from: string;
+to: string;
+timeZone: string;
+created: number;
+completed: number;
+/** From the creation of a task to its completion. */
+leadTime: Durations;
+/** From the first claim of a task to its completion; tasks without a claim are not counted. */
+cycleTime: Durations;
+days: Array<{
+date: string;
+created: number;
+completed: number;
+leadTime: Durations;
+cycleTime: Durations;
+}>;
 };
 
 export type WorkingHours = {

@@ -10,6 +10,7 @@ import lines from '../parts/values.module.css';
 import { Who } from '../parts/Who.tsx';
 import { meQuery, workspaceQuery } from '../queries.ts';
 import { useTitle } from '../shell/title.ts';
+import { Dependencies } from './Dependencies.tsx';
 import { ProjectName } from './ProjectsPage.tsx';
 
 const route = getRouteApi('/shell/projects/$id');
@@ -71,6 +72,7 @@ export function ProjectPage() {
       </header>
       <Goals workspaceId={project.workspaceId} />
       <Tasks projectId={id} />
+      <Dependencies projectId={id} />
       <Configuration projectId={id} version={project.version} />
       {Object.keys(project.customFields).length > 0 && (
         <section className="card stack" aria-labelledby="facts">

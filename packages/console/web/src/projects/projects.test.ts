@@ -39,6 +39,7 @@ const config = exampleOf('projects.getEffectiveConfig');
 const template = exampleOf('projectTemplates.get');
 const answers = (one: Project): Answers => ({
   'projects.get': one,
+  'projects.getDependencies': exampleOf('projects.getDependencies', { tasks: [], dependencies: [] }),
   'workspaces.get': workspace,
   'projectTemplates.get': {
     ...template,

@@ -12,6 +12,7 @@ interface Place {
 
 /** The pages of the console, in the order of the navigation. */
 export const places = [
+  { to: '/overview', name: 'Overview', key: 'v', needs: 'tasks.read' },
   { to: '/', name: 'Work', key: 'w' },
   { to: '/inbox', name: 'Inbox', key: 'i' },
   { to: '/people', name: 'People and agents', key: 'm', needs: 'principals.read' },

@@ -70,7 +70,7 @@ describe('the frame of the console', () => {
     const nav = await find('navigation', 'Pages');
     await until(() => all('link', 'Ada', nav).length > 0);
     const shown = all('link', undefined, nav).map((one) => one.textContent);
-    assert.deepEqual(shown, ['Work', 'Inbox', 'System', 'Ada']);
+    assert.deepEqual(shown, ['Overview', 'Work', 'Inbox', 'System', 'Ada']);
   });
 
   for (const { to, name, key } of places)
@@ -79,6 +79,14 @@ describe('the frame of the console', () => {
         answers: {
           'identity.keys.list': { keys: [] },
           'operations.getContextAdapter': exampleOf('operations.getContextAdapter'),
+          'statistics.getWork': exampleOf('statistics.getWork'),
+          'statistics.getWaits': exampleOf('statistics.getWaits'),
+          'statistics.getLeases': exampleOf('statistics.getLeases'),
+          'statistics.getUsage': exampleOf('statistics.getUsage', {
+            total: { inputTokens: 0, outputTokens: 0, costs: [] },
+            groups: [],
+          }),
+          'statistics.getHoldings': exampleOf('statistics.getHoldings', { items: [] }),
         },
         others: {
           '/iam/readyz': {},

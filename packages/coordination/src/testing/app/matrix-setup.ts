@@ -61,6 +61,8 @@ const identifiers: Readonly<Record<string, IdentifierFixture>> = {
   'evidence.[].observationId': { object: '/observations/{id}', ...evidence('observation', 'observationId') },
   'excludedPrincipals.[]': principal,
   forTask: task,
+  // The id is only a filter: an unknown principal held nothing.
+  'getHoldings.principalId': { ...principal, mayBeAbsent: true },
   goalId: { object: '/goals/{id}' },
   humanPrincipalId: principal,
   // The ids are names in the identity service.
