@@ -14,7 +14,6 @@ import { ErrorNote } from './parts/Notes.tsx';
 import { processesSearch } from './processes/processes-search.ts';
 import { meQuery, queries } from './queries.ts';
 import { Missing, Shell } from './shell/Shell.tsx';
-import { TaskPage } from './task/TaskPage.tsx';
 import { WorkPage } from './work/WorkPage.tsx';
 import { workSearch } from './work/work-search.ts';
 
@@ -84,7 +83,11 @@ const pages = [
     component: WorkPage,
     validateSearch: strictly(workSearch),
   }),
-  createRoute({ getParentRoute: () => shell, path: '/tasks/$ref', component: TaskPage }),
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/tasks/$ref',
+    component: lazyRouteComponent(() => import('./task/TaskPage.tsx'), 'TaskPage'),
+  }),
   createRoute({
     getParentRoute: () => shell,
     path: '/inbox',
@@ -94,6 +97,11 @@ const pages = [
     getParentRoute: () => shell,
     path: '/approvals/$id',
     component: lazyRouteComponent(() => import('./approval/ApprovalPage.tsx'), 'ApprovalPage'),
+  }),
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/runs/$id',
+    component: lazyRouteComponent(() => import('./run/RunPage.tsx'), 'RunPage'),
   }),
   createRoute({
     getParentRoute: () => shell,

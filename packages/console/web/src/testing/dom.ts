@@ -94,6 +94,7 @@ function provideGlobals(): void {
   define(globalThis, 'BroadcastChannel', FakeChannel);
   define(globalThis, 'WebSocket', FakeSocket);
   define(globalThis, 'ResizeObserver', FakeObserver);
+  define(globalThis, 'IntersectionObserver', FakeIntersections);
   define(globalThis, 'Notification', FakeNotification);
   define(window.navigator, 'locks', locks);
   define(globalThis, 'scrollTo', () => undefined);
@@ -202,6 +203,20 @@ class FakeObserver {
   observe(): void {}
   unobserve(): void {}
   disconnect(): void {}
+}
+
+/** happy-dom has no layout: everything is on the screen. */
+class FakeIntersections extends FakeObserver {
+  readonly #report: (entries: readonly { readonly isIntersecting: boolean }[]) => void;
+
+  constructor(report: (entries: readonly { readonly isIntersecting: boolean }[]) => void) {
+    super();
+    this.#report = report;
+  }
+
+  override observe(): void {
+    queueMicrotask(() => this.#report([{ isIntersecting: true }]));
+  }
 }
 
 function dirnameOf(path: string): string {
