@@ -56,7 +56,13 @@ describe('the story of a task', { skip: noBrowser }, () => {
 
   async function publish(lease: Lease, name: string, mediaType: string, bytes: BlobPart) {
     const { contentRef } = await world.baton.artifactContents.upload(new Blob([bytes], { type: mediaType }));
-    await world.baton.artifacts.create({ type: 'report', name, task: lease.task.id, runId: lease.run.id, contentRef });
+    await world.baton.artifacts.create({
+      type: 'report',
+      name,
+      task: lease.task.id,
+      runId: lease.run.id,
+      contentRef,
+    });
   }
 
   test('a task and its attempt show what was delivered; artifacts never run', async () => {
@@ -66,7 +72,12 @@ describe('the story of a task', { skip: noBrowser }, () => {
     await lease.comment({ body: `Four are broken. ${evil}` });
     await publish(lease, 'build.log', 'text/plain', `ok\n${esc}[31mfailed ${evil}${esc}[0m\n`);
     await publish(lease, 'page.html', 'text/html', evil);
-    await publish(lease, 'drawing.svg', 'image/svg+xml', `<svg xmlns="http://www.w3.org/2000/svg" onload="window.ran=1"/>`);
+    await publish(
+      lease,
+      'drawing.svg',
+      'image/svg+xml',
+      `<svg xmlns="http://www.w3.org/2000/svg" onload="window.ran=1"/>`,
+    );
     await publish(lease, 'shot.png', 'image/png', png);
     await publish(lease, 'tiles.csv', 'text/csv', 'row,tiles\nnorth,12\n');
     await lease.succeed({
@@ -156,7 +167,11 @@ describe('the story of a task', { skip: noBrowser }, () => {
     await link.waitFor();
     const sinceMs = performance.now();
     await link.click();
-    await page.getByRole('region', { name: 'Activity' }).getByText(/^Word \d+$/).nth(20).waitFor();
+    await page
+      .getByRole('region', { name: 'Activity' })
+      .getByText(/^Word \d+$/)
+      .nth(20)
+      .waitFor();
     assertTookLess(sinceMs, openMsMax, 'the task');
     const lines = page.getByRole('list', { name: 'Activity, the newest first' }).locator('> li');
     const shown = await lines.count();

@@ -36,7 +36,13 @@ export function ArtifactContent({ kind, artifact, content }: ContentProps): Reac
   return <Lines lines={text.split('\n')} />;
 }
 
-function ImageContent({ artifact, bytes }: { readonly artifact: Artifact; readonly bytes: Content['bytes'] }) {
+function ImageContent({
+  artifact,
+  bytes,
+}: {
+  readonly artifact: Artifact;
+  readonly bytes: Content['bytes'];
+}) {
   const [url, setUrl] = useState<string>();
   const [isBroken, setBroken] = useState(false);
   const type = artifact.mediaType?.split(';', 1)[0]?.trim().toLowerCase() ?? '';
@@ -126,7 +132,12 @@ function LogContent({ text }: { readonly text: string }) {
           </span>
         ))}
       </pre>
-      <More shown={Math.min(shown, count)} of={count} noun="lines" onMore={() => setShown(shown + linesStep)} />
+      <More
+        shown={Math.min(shown, count)}
+        of={count}
+        noun="lines"
+        onMore={() => setShown(shown + linesStep)}
+      />
     </>
   );
 }

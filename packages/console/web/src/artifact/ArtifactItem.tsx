@@ -8,14 +8,15 @@ import { Prose } from '../parts/Prose.tsx';
 import { Values } from '../parts/Values.tsx';
 import { Who } from '../parts/Who.tsx';
 import { webAddress } from '../run/result-facts.ts';
-import styles from './artifact.module.css';
 import { ArtifactContent } from './ArtifactContent.tsx';
+import styles from './artifact.module.css';
 import { kindOf } from './artifact-kind.ts';
 import { downloadBytesMax, downloadContent, readContent, shownBytesMax } from './read-content.ts';
 
 /** An artifact: its name, and on demand its content, of which only the beginning is loaded. */
 export function ArtifactItem({ artifact }: { readonly artifact: Artifact }) {
-  const { name, type, createdAt, createdByPrincipalId, content, contentState, sizeBytes, mediaType } = artifact;
+  const { name, type, createdAt, createdByPrincipalId, content, contentState, sizeBytes, mediaType } =
+    artifact;
   // A read of the content is recorded, so it is loaded only for a person who opens it.
   const [isOpen, setOpen] = useState(false);
   const address = webAddress(artifact.uri);
@@ -84,7 +85,9 @@ function StoredContent({ artifact }: { readonly artifact: Artifact }) {
   const download = useMutation({
     mutationFn: () =>
       (sizeBytes ?? 0) > downloadBytesMax
-        ? Promise.reject(new FormProblem('The artifact is too large for a browser. Download it with the API.'))
+        ? Promise.reject(
+            new FormProblem('The artifact is too large for a browser. Download it with the API.'),
+          )
         : downloadContent(id, name),
   });
   return (

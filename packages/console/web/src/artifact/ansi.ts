@@ -28,7 +28,8 @@ const lineCharactersMax = 4_000;
 
 /** Escape sequences of terminals. Only colours and weights (`m`) have an effect; all others are left out. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the escape sequences of a log begin with one
-const sequences = /\u001b(?:\[([0-9;:]*)[ -/]*([@-~])|\][^\u0007\u001b]{0,2000}(?:\u0007|\u001b\\)|[ -/]*[0-~])/g;
+const sequences =
+  /\u001b(?:\[([0-9;:]*)[ -/]*([@-~])|\][^\u0007\u001b]{0,2000}(?:\u0007|\u001b\\)|[ -/]*[0-~])/g;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these characters would change how a line is shown
 const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 

@@ -1,7 +1,22 @@
 import assert from 'node:assert/strict';
 import { describe, type TestContext } from 'node:test';
 import type { Artifact } from '@baton/sdk';
-import { all, click, find, isThere, itemOf, notSeen, open, pageOf, Refusal, see, seen, settled, test, until } from '../testing/page.ts';
+import {
+  all,
+  click,
+  find,
+  isThere,
+  itemOf,
+  notSeen,
+  open,
+  pageOf,
+  Refusal,
+  see,
+  seen,
+  settled,
+  test,
+  until,
+} from '../testing/page.ts';
 import { answersOf, taskWith } from '../testing/tasks.ts';
 
 const evil = '<img src=x onerror="window.ran=1"><script>window.ran=1</script>';
@@ -65,7 +80,13 @@ describe('an artifact', () => {
     assert.match(result(), /the result report · text\/plain · 22 bytes/);
   });
 
-  for (const mediaType of ['text/html', 'image/svg+xml', 'text/plain', 'text/markdown', 'application/xhtml+xml'])
+  for (const mediaType of [
+    'text/html',
+    'image/svg+xml',
+    'text/plain',
+    'text/markdown',
+    'application/xhtml+xml',
+  ])
     test(`hostile markup as ${mediaType} is shown as text`, async () => {
       const hostile = `<svg onload="window.ran=1">${evil}</svg>`;
       await openArtifact({ mediaType, name: `evil ${evil}` }, hostile);
@@ -84,7 +105,10 @@ describe('an artifact', () => {
 
   test('a diff marks its lines', async () => {
     await openArtifact({ name: 'fix.patch' }, '--- a\n+++ b\n@@ -1 +1 @@\n-old\n+new\n same');
-    const marked = [...document.querySelectorAll('main pre > span')].map((one) => [one.className.replace('line ', ''), one.textContent?.trim()]);
+    const marked = [...document.querySelectorAll('main pre > span')].map((one) => [
+      one.className.replace('line ', ''),
+      one.textContent?.trim(),
+    ]);
     assert.deepEqual(marked, [
       ['file', '--- a'],
       ['file', '+++ b'],
@@ -106,8 +130,14 @@ describe('an artifact', () => {
   });
 
   test('a table has its head, and shows more rows on demand', async () => {
-    await openArtifact({ mediaType: 'text/csv' }, `name,count\n${Array.from({ length: 150 }, (_, row) => `r${row} ${row === 0 ? evil : ''},${row}`).join('\n')}`);
-    assert.deepEqual([...document.querySelectorAll('th')].map(({ textContent }) => textContent), ['name', 'count']);
+    await openArtifact(
+      { mediaType: 'text/csv' },
+      `name,count\n${Array.from({ length: 150 }, (_, row) => `r${row} ${row === 0 ? evil : ''},${row}`).join('\n')}`,
+    );
+    assert.deepEqual(
+      [...document.querySelectorAll('th')].map(({ textContent }) => textContent),
+      ['name', 'count'],
+    );
     assert.equal(document.querySelectorAll('tbody tr').length, 100);
     await click('button', 'Show more rows');
     assert.equal(document.querySelectorAll('tbody tr').length, 150);
@@ -160,7 +190,10 @@ describe('an artifact', () => {
   });
 
   test('a content that can not be read is reported, and read again on demand', async () => {
-    const { service } = await openArtifact({}, new Refusal(503, 'content_store_unavailable', 'The store is down.'));
+    const { service } = await openArtifact(
+      {},
+      new Refusal(503, 'content_store_unavailable', 'The store is down.'),
+    );
     await see('The store is down.\ncontent_store_unavailable · req_test');
     service.answer({ 'artifacts.getContent': () => new Response('back') as never });
     await click('button', 'Try again');
@@ -175,7 +208,10 @@ describe('an artifact', () => {
 
   test('an address on the web is a link with its host, any other is text', async () => {
     await openArtifact({ contentState: 'none', uri: 'https://files.example/a' }, 'x');
-    assert.equal((await find('link', 'Open on files.example')).getAttribute('href'), 'https://files.example/a');
+    assert.equal(
+      (await find('link', 'Open on files.example')).getAttribute('href'),
+      'https://files.example/a',
+    );
   });
 
   test('an address that is no web page is text', async () => {

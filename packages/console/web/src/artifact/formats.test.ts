@@ -55,7 +55,9 @@ describe('the colours of a log', () => {
   test('other sequences, links and control characters are left out; markup stays text', () => {
     const hostile = `${esc}[2J${esc}[10;10H${esc}]8;;javascript:alert(1)${esc}\\<img src=x>${esc}]8;;${esc}\\${esc}]0;title\u0007\u0000\u0008!`;
     assert.deepEqual(
-      ansiLines(hostile, 10).flatMap((line) => line.map(({ text }) => text)).join(''),
+      ansiLines(hostile, 10)
+        .flatMap((line) => line.map(({ text }) => text))
+        .join(''),
       '<img src=x>!',
     );
   });

@@ -61,7 +61,10 @@ describe('the journal', () => {
       answers: {
         ...answersOf(task),
         ...journalOf(
-          event('task.claimed', { entityId: task.id, payload: { publicId: task.publicId, holderId: graceId } }),
+          event('task.claimed', {
+            entityId: task.id,
+            payload: { publicId: task.publicId, holderId: graceId },
+          }),
           event('claim.expired', {
             actorId: null,
             entityType: 'claim',
@@ -91,7 +94,10 @@ describe('the journal', () => {
     await open('/journal', {
       answers: {
         ...journalOf(
-          event('approval.approved', { entityType: 'approval', payload: { decisionBy: meId, comment: 'Go' } }),
+          event('approval.approved', {
+            entityType: 'approval',
+            payload: { decisionBy: meId, comment: 'Go' },
+          }),
           event('run.succeeded', { entityType: 'run', entityId: run.id, payload: { taskId: graceId } }),
         ),
         'approvals.get': approval,

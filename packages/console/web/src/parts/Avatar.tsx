@@ -19,7 +19,7 @@ export function Avatar({ id }: { readonly id: string | null }) {
 }
 
 /** The first letters of the first and the last word: `AL` for `Ada Lovelace`. */
-export function initialsOf(name: string): string {
+function initialsOf(name: string): string {
   const words = name
     .slice(0, 200)
     .split(/[\s._-]+/)

@@ -80,7 +80,8 @@ function Instructions({ run }: { readonly run: Run }) {
       {data.map(({ source, ref, version, text }) => (
         <li key={source + ref} className="stack">
           <p className="soft">
-            {source === 'taskType' ? 'Task type' : source} <span className="mono">{ref}</span>, version {version}
+            {source === 'taskType' ? 'Task type' : source} <span className="mono">{ref}</span>, version{' '}
+            {version}
           </p>
           <Prose text={revealHidden(text.slice(0, instructionCharactersMax))} />
         </li>

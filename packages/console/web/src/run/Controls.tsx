@@ -12,7 +12,10 @@ import { checkpointsQuery } from './run-queries.ts';
 
 type Operation = ControlMessage['operation'];
 const operations: readonly Operation[] = ['steer', 'redirect', 'request_cancel', 'force_cancel'];
-const textCharactersMax: Readonly<Record<'directive' | 'reason', number>> = { directive: 10_000, reason: 2_000 };
+const textCharactersMax: Readonly<Record<'directive' | 'reason', number>> = {
+  directive: 10_000,
+  reason: 2_000,
+};
 
 /** The ways to direct a running attempt; nothing for a person who may not, or after its end. */
 export function Controls({ run }: { readonly run: Run }) {
@@ -38,7 +41,12 @@ export function Controls({ run }: { readonly run: Run }) {
         ))}
       </div>
       {operation !== undefined && (
-        <MessageForm key={operation} run={run} operation={operation} onClose={() => setOperation(undefined)} />
+        <MessageForm
+          key={operation}
+          run={run}
+          operation={operation}
+          onClose={() => setOperation(undefined)}
+        />
       )}
     </div>
   );
@@ -87,7 +95,11 @@ function MessageForm({ run, operation, onClose }: FormProps) {
   return (
     <form className={`card stack ${styles.form}`} onSubmit={onSubmit}>
       <label className="stack">
-        {field === 'reason' ? (operation === 'force_cancel' ? 'Reason' : 'Reason (optional)') : 'Message to the agent'}
+        {field === 'reason'
+          ? operation === 'force_cancel'
+            ? 'Reason'
+            : 'Reason (optional)'
+          : 'Message to the agent'}
         <textarea
           name="text"
           maxLength={textCharactersMax[field]}

@@ -3,8 +3,8 @@ import { getRouteApi, Link } from '@tanstack/react-router';
 import { type Run, revealHidden } from '@baton/sdk';
 import { ArtifactItem } from '../artifact/ArtifactItem.tsx';
 import { Avatar } from '../parts/Avatar.tsx';
-import { ErrorNote, Loading } from '../parts/Notes.tsx';
 import { Moment } from '../parts/Moment.tsx';
+import { ErrorNote, Loading } from '../parts/Notes.tsx';
 import { Prose } from '../parts/Prose.tsx';
 import { Values } from '../parts/Values.tsx';
 import { Who } from '../parts/Who.tsx';
@@ -102,7 +102,9 @@ function RunResult({ run }: { readonly run: Run }) {
   if (isEmpty) return null;
   return (
     <section className="card stack" aria-labelledby="result">
-      <h2 id="result">{run.failureReason === null ? 'Result' : run.status === 'cancelled' ? 'Stopped' : 'Failure'}</h2>
+      <h2 id="result">
+        {run.failureReason === null ? 'Result' : run.status === 'cancelled' ? 'Stopped' : 'Failure'}
+      </h2>
       {run.failureReason !== null && (
         <p className={`text ${styles.failure}`}>{revealHidden(run.failureReason)}</p>
       )}

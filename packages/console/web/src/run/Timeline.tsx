@@ -78,7 +78,11 @@ function toneOf(entry: Entry): string {
   return /(failed|cancelled|stalled)$/.test(entry.event.type) ? 'failed' : 'event';
 }
 
-function CheckpointEntry({ checkpoint: { seq, kind, data, createdAt } }: { readonly checkpoint: Checkpoint }) {
+function CheckpointEntry({
+  checkpoint: { seq, kind, data, createdAt },
+}: {
+  readonly checkpoint: Checkpoint;
+}) {
   const note = noteOf(data);
   const rest = restOf(data, true);
   return (
@@ -106,7 +110,8 @@ function ActionEntry({ action }: { readonly action: RunAction }) {
   const cost = costs({
     inputTokens: 0,
     outputTokens: 0,
-    costs: usage.costMicros === null ? [] : [{ costMicros: usage.costMicros, currency: usage.currency ?? 'USD' }],
+    costs:
+      usage.costMicros === null ? [] : [{ costMicros: usage.costMicros, currency: usage.currency ?? 'USD' }],
   });
   const facts = [
     finishedAt !== null && duration(Date.parse(finishedAt) - Date.parse(startedAt)),

@@ -26,8 +26,7 @@ describe('the output of a run', () => {
 
   test('a commit can be a link, and other texts are none', () => {
     assert.equal(commitOf({ commit: 'https://github.com/acme/shop/commit/3F2A91C0DE' }), '3F2A91C');
-    for (const commit of ['none', 'xyz', '', 7, '3f2'])
-      assert.equal(commitOf({ commit }), undefined);
+    for (const commit of ['none', 'xyz', '', 7, '3f2']) assert.equal(commitOf({ commit }), undefined);
   });
 
   test('an empty output, and one without text, have no summary', () => {
@@ -65,10 +64,15 @@ describe('the output of a run', () => {
 
 describe('amounts', () => {
   test('durations have at most two units', () => {
-    assert.deepEqual(
-      [0, 42_000, 720_000, 3_900_000, 3_600_000, 90_000_000, -5].map(duration),
-      ['0 s', '42 s', '12 min', '1 h 5 min', '1 h', '1 d 1 h', '0 s'],
-    );
+    assert.deepEqual([0, 42_000, 720_000, 3_900_000, 3_600_000, 90_000_000, -5].map(duration), [
+      '0 s',
+      '42 s',
+      '12 min',
+      '1 h 5 min',
+      '1 h',
+      '1 d 1 h',
+      '0 s',
+    ]);
   });
 
   test('money has its currency, also an unknown one', () => {

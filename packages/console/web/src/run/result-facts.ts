@@ -78,10 +78,13 @@ const addressCharactersMax = 2_000;
 
 /** An HTTP address without a name and a password; undefined for any other text, for example `javascript:`. */
 export function webAddress(text: unknown): string | undefined {
-  if (typeof text !== 'string' || text.length > addressCharactersMax || !/^https?:\/\//i.test(text)) return undefined;
+  if (typeof text !== 'string' || text.length > addressCharactersMax || !/^https?:\/\//i.test(text))
+    return undefined;
   try {
     const url = new URL(text);
-    return /^https?:$/.test(url.protocol) && url.username === '' && url.password === '' ? url.href : undefined;
+    return /^https?:$/.test(url.protocol) && url.username === '' && url.password === ''
+      ? url.href
+      : undefined;
   } catch {
     return undefined;
   }
@@ -91,10 +94,16 @@ function labelOf(key: string, url: string): string {
   const byKey = labels.find(([pattern]) => pattern.test(key))?.[1];
   const byPath = paths.find(([pattern]) => pattern.test(url))?.[1];
   if (byKey ?? byPath) return (byKey ?? byPath) as string;
-  const words = key.replace(/_?url$/i, '').replaceAll('_', ' ').trim().slice(0, 60);
+  const words = key
+    .replace(/_?url$/i, '')
+    .replaceAll('_', ' ')
+    .trim()
+    .slice(0, 60);
   return words === '' ? 'Link' : words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 /** How long a run took, or has taken so far. */
-export const runMs = ({ startedAt, finishedAt }: Pick<Run, 'startedAt' | 'finishedAt'>, nowMs: number): number =>
-  (finishedAt === null ? nowMs : Date.parse(finishedAt)) - Date.parse(startedAt);
+export const runMs = (
+  { startedAt, finishedAt }: Pick<Run, 'startedAt' | 'finishedAt'>,
+  nowMs: number,
+): number => (finishedAt === null ? nowMs : Date.parse(finishedAt)) - Date.parse(startedAt);

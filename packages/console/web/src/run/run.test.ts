@@ -51,7 +51,13 @@ const runWith = (other: Partial<Run> = {}): Run =>
     ...other,
   });
 const checkpoint = (seq: number, data: Record<string, unknown>) =>
-  itemOf('runs.listCheckpoints', { id: `c${seq}`.padEnd(36, '0'), seq, kind: 'step', data, createdAt: at(seq) });
+  itemOf('runs.listCheckpoints', {
+    id: `c${seq}`.padEnd(36, '0'),
+    seq,
+    kind: 'step',
+    data,
+    createdAt: at(seq),
+  });
 const message = (other: object) =>
   itemOf('runs.listControlMessages', {
     operation: 'steer',
@@ -74,7 +80,12 @@ const event = (type: string, minute: number, payload: Record<string, unknown> = 
     payload: { taskId: task.id, attempt: 2, ...payload },
     occurredAt: at(minute),
   });
-const events = (...items: JournalEvent[]) => ({ items, nextCursor: 'ec1_end', hasMore: false, prevCursor: null });
+const events = (...items: JournalEvent[]) => ({
+  items,
+  nextCursor: 'ec1_end',
+  hasMore: false,
+  prevCursor: null,
+});
 
 const openRun = (run: Run, more: Answers = {}, permissions?: string[]) =>
   open(`/runs/${run.id}`, {
@@ -102,7 +113,10 @@ describe("an attempt's page", () => {
     assert.equal(seen(await find('heading', /^Attempt 2/)), 'Attempt 2 at Mend the roof');
     await see(/succeeded\s*G\s*Grace/);
     const figures = seen(document.querySelector('dl[aria-label="Figures"]') as Element);
-    assert.match(figures, /Duration\n12 min of 1 h\nCheckpoints\n0\nActions\n1 of 20\nTokens\n12\.4K of 50K\nCost\n\$0\.42 of \$2\.00/);
+    assert.match(
+      figures,
+      /Duration\n12 min of 1 h\nCheckpoints\n0\nActions\n1 of 20\nTokens\n12\.4K of 50K\nCost\n\$0\.42 of \$2\.00/,
+    );
     assert.equal((await find('link', task.publicId)).getAttribute('href'), `/tasks/${task.publicId}`);
     assert.equal(document.title, `Attempt 2 at ${task.publicId} Mend the roof · Baton`);
   });
@@ -148,9 +162,22 @@ describe("an attempt's page", () => {
       'approvals.get': exampleOf('approvals.get', { comment: 'Which tiles?' }),
     });
     const text = part('Timeline');
-    const places = ['started attempt 2 at it', 'Checkpoint 3 step', 'shell', 'Ada steered the agent', 'Checkpoint 9 step', 'paused it to wait for Which tiles?'].map((words) => text.indexOf(words));
-    assert.ok(places.every((place) => place >= 0), text);
-    assert.deepEqual(places, places.toSorted((one, other) => one - other));
+    const places = [
+      'started attempt 2 at it',
+      'Checkpoint 3 step',
+      'shell',
+      'Ada steered the agent',
+      'Checkpoint 9 step',
+      'paused it to wait for Which tiles?',
+    ].map((words) => text.indexOf(words));
+    assert.ok(
+      places.every((place) => place >= 0),
+      text,
+    );
+    assert.deepEqual(
+      places,
+      places.toSorted((one, other) => one - other),
+    );
     assert.ok(text.includes(`Looked at the tiles ${evil}`));
     assert.match(text, /failed 2 min · 1\.2K tokens · \$0\.02 · /);
     assert.match(text, /Use the old tiles\.\napplied at checkpoint:9/);
@@ -175,9 +202,15 @@ describe("an attempt's page", () => {
         input: { roof: 'north' },
         output: { summary: 'Whole again.', pullRequest: 'https://github.com/acme/roof/pull/3', tiles: 40 },
       }),
-      { 'artifacts.list': ({ query }) => pageOf(...(query['runId'] === runWith().id ? [itemOf('artifacts.list', { name: 'photo' })] : [])) },
+      {
+        'artifacts.list': ({ query }) =>
+          pageOf(...(query['runId'] === runWith().id ? [itemOf('artifacts.list', { name: 'photo' })] : [])),
+      },
     );
-    assert.match(part('Result'), /^Result\nWhole again\.\nPull request github\.com\/acme\/roof\/pull\/3\nOutput\nArtifacts\nphoto/);
+    assert.match(
+      part('Result'),
+      /^Result\nWhole again\.\nPull request github\.com\/acme\/roof\/pull\/3\nOutput\nArtifacts\nphoto/,
+    );
     assert.equal(part('Input'), 'Input\nroof\nnorth');
   });
 
@@ -195,7 +228,10 @@ describe("an attempt's page", () => {
         },
       },
     });
-    assert.match(part('Executed by'), new RegExp(`Grace revision 7 of ${revision.spec.displayName} \\(no longer active\\)`));
+    assert.match(
+      part('Executed by'),
+      new RegExp(`Grace revision 7 of ${revision.spec.displayName} \\(no longer active\\)`),
+    );
     assert.equal(service.askedFor('runs.getContext').length, 0);
     (await find('summary', 'Instructions')).click();
     await see(`Mind the cat. ${evil}`);
@@ -207,7 +243,10 @@ describe("an attempt's page", () => {
     const first = runWith({ id: meId, attempt: 1, status: 'failed' });
     await openRun(runWith(), { 'runs.list': pageOf(runWith(), first) });
     assert.match(part('Attempts'), /2\. Grace\s*running.*1\. Grace\s*failed/s);
-    assert.equal(document.querySelector('[aria-current="page"][href^="/runs/"]')?.getAttribute('href'), `/runs/${runWith().id}`);
+    assert.equal(
+      document.querySelector('[aria-current="page"][href^="/runs/"]')?.getAttribute('href'),
+      `/runs/${runWith().id}`,
+    );
     assert.equal((await find('link', /^1\. Grace/)).getAttribute('href'), `/runs/${meId}`);
   });
 
@@ -251,11 +290,16 @@ describe('directing an agent', () => {
   });
 
   test('a new direction is sent as such', async () => {
-    const service = await openRun(runWith(), { 'runs.sendControlMessage': exampleOf('runs.sendControlMessage') });
+    const service = await openRun(runWith(), {
+      'runs.sendControlMessage': exampleOf('runs.sendControlMessage'),
+    });
     await click('button', 'Redirect …');
     await fill('textbox', 'Message to the agent', 'Mend the wall instead.');
     await submit('textbox', 'Message to the agent');
-    const { operation, causalPosition } = service.askedFor('runs.sendControlMessage')[0]?.body as Record<string, unknown>;
+    const { operation, causalPosition } = service.askedFor('runs.sendControlMessage')[0]?.body as Record<
+      string,
+      unknown
+    >;
     assert.deepEqual([operation, causalPosition], ['redirect', 'run:started']);
   });
 
@@ -271,7 +315,9 @@ describe('directing an agent', () => {
   });
 
   test('an immediate stop names its effect, and is sent only by its own button', async () => {
-    const service = await openRun(runWith(), { 'runs.sendControlMessage': exampleOf('runs.sendControlMessage') });
+    const service = await openRun(runWith(), {
+      'runs.sendControlMessage': exampleOf('runs.sendControlMessage'),
+    });
     await click('button', 'Stop now …');
     await see('The attempt and those that it launched end immediately.');
     assert.equal(service.askedFor('runs.sendControlMessage').length, 0);

@@ -40,8 +40,8 @@ export function LiveLease({ task }: { task: Task }) {
       {activeClaimId !== null && claim.data !== undefined && (
         <>
           <p>
-            <Avatar id={claim.data.holderId} /> <Who id={claim.data.holderId} /> <span className="soft">claimed</span>{' '}
-            <Moment at={claim.data.acquiredAt} />
+            <Avatar id={claim.data.holderId} /> <Who id={claim.data.holderId} />{' '}
+            <span className="soft">claimed</span> <Moment at={claim.data.acquiredAt} />
           </p>
           {claim.data.intent !== '' && <p className="text">{claim.data.intent}</p>}
           <p className="soft">

@@ -27,14 +27,17 @@ export function Runs({ task }: { task: Task }) {
                 <Link to="/runs/$id" params={{ id: run.id }}>
                   Attempt {run.attempt}
                 </Link>{' '}
-                by <Who id={run.principalId} /> <span className={styles[run.status] ?? 'soft'}>{run.status}</span>
+                by <Who id={run.principalId} />{' '}
+                <span className={styles[run.status] ?? 'soft'}>{run.status}</span>
               </p>
               <p className="soft">
                 <Moment at={run.finishedAt ?? run.startedAt} />
                 {run.finishedAt !== null && ` · ${duration(runMs(run, 0))}`}
                 {costs(run.usage) !== undefined && ` · ${costs(run.usage)}`}
               </p>
-              {run.failureReason !== null && <p className={`text soft ${styles.failure}`}>{run.failureReason}</p>}
+              {run.failureReason !== null && (
+                <p className={`text soft ${styles.failure}`}>{run.failureReason}</p>
+              )}
             </div>
           </li>
         ))}

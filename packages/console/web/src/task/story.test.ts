@@ -37,7 +37,12 @@ const part = (name: string) =>
   seen(all('region').find((one) => one.querySelector('h2')?.textContent === name));
 let last = 0;
 /** Returns an event of a task, in the minute of an hour in the past. */
-const eventOf = (task: Task, type: string, minute: number, payload: Record<string, unknown> = {}): JournalEvent => {
+const eventOf = (
+  task: Task,
+  type: string,
+  minute: number,
+  payload: Record<string, unknown> = {},
+): JournalEvent => {
   last += 1;
   return itemOf('events.list', {
     id: `event-${last}`,
@@ -66,9 +71,16 @@ const streamOf =
 describe('the story of a task', () => {
   test('comments are shown among the activity, and a new one is sent with a key', async () => {
     const task = taskWith();
-    const comment = itemOf('tasks.listComments', { authorPrincipalId: graceId, body: 'Half is done', editedAt: null });
+    const comment = itemOf('tasks.listComments', {
+      authorPrincipalId: graceId,
+      body: 'Half is done',
+      editedAt: null,
+    });
     const service = await openTask(task, {
-      'events.list': streamOf(task, eventOf(task, 'task.comment_added', 1, { commentId: comment.id, authorPrincipalId: graceId })),
+      'events.list': streamOf(
+        task,
+        eventOf(task, 'task.comment_added', 1, { commentId: comment.id, authorPrincipalId: graceId }),
+      ),
       'tasks.listComments': pageOf(comment),
       'tasks.createComment': comment,
     });
@@ -83,7 +95,11 @@ describe('the story of a task', () => {
 
   test('a comment that is not on the first page of comments is read alone', async () => {
     const task = taskWith();
-    const comment = exampleOf('tasks.getComment', { id: meId, body: 'The newest', editedAt: '2026-03-02T09:00:00.000Z' });
+    const comment = exampleOf('tasks.getComment', {
+      id: meId,
+      body: 'The newest',
+      editedAt: '2026-03-02T09:00:00.000Z',
+    });
     await openTask(task, {
       'events.list': streamOf(task, eventOf(task, 'task.comment_added', 1, { commentId: meId })),
       'tasks.getComment': comment,
@@ -161,20 +177,46 @@ describe('the story of a task', () => {
     const verification = itemOf('tasks.listVerifications');
     const [result] = verification.results;
     assert.ok(result);
-    const check = { description: 'The report exists', key: 'report', kind: 'deterministic', addedByPrincipalId: null } as const;
+    const check = {
+      description: 'The report exists',
+      key: 'report',
+      kind: 'deterministic',
+      addedByPrincipalId: null,
+    } as const;
     const person = { ...check, key: 'seen', kind: 'human', description: 'A person has looked' } as const;
-    await openTask(taskWith({ acceptance: [check, person], verification: exampleOf('tasks.get').verification }), {
-      'tasks.listVerifications': pageOf({
-        ...verification,
-        checks: [],
-        results: [
-          { ...result, key: 'report', status: 'passed', message: '', reason: null, evidence: [`artifact:${meId}`] },
-          { ...result, key: 'seen', status: 'passed', message: '', reason: null, evidence: [`approval:${graceId}`] },
-        ],
-      }),
-      'artifacts.get': exampleOf('artifacts.get', { name: 'report.md', createdByPrincipalId: graceId }),
-      'approvals.get': approvalWith({ id: graceId, decisionByPrincipalId: meId, decisionComment: 'Looks right' }),
-    });
+    await openTask(
+      taskWith({ acceptance: [check, person], verification: exampleOf('tasks.get').verification }),
+      {
+        'tasks.listVerifications': pageOf({
+          ...verification,
+          checks: [],
+          results: [
+            {
+              ...result,
+              key: 'report',
+              status: 'passed',
+              message: '',
+              reason: null,
+              evidence: [`artifact:${meId}`],
+            },
+            {
+              ...result,
+              key: 'seen',
+              status: 'passed',
+              message: '',
+              reason: null,
+              evidence: [`approval:${graceId}`],
+            },
+          ],
+        }),
+        'artifacts.get': exampleOf('artifacts.get', { name: 'report.md', createdByPrincipalId: graceId }),
+        'approvals.get': approvalWith({
+          id: graceId,
+          decisionByPrincipalId: meId,
+          decisionComment: 'Looks right',
+        }),
+      },
+    );
     const text = part('Acceptance checks');
     assert.match(text, /2 of 2 passed/);
     assert.match(text, /The report exists\npassed · checked by Baton · report\.md by Grace/);
@@ -210,7 +252,16 @@ describe('the story of a task', () => {
       },
     });
     const artifact = (id: string, other: object) =>
-      itemOf('artifacts.list', { id: id.padEnd(36, '0'), type: 'report', uri: null, supersedesArtifactId: null, contentState: 'none', mediaType: null, sizeBytes: null, ...other });
+      itemOf('artifacts.list', {
+        id: id.padEnd(36, '0'),
+        type: 'report',
+        uri: null,
+        supersedesArtifactId: null,
+        contentState: 'none',
+        mediaType: null,
+        sizeBytes: null,
+        ...other,
+      });
     const first = artifact('a', { name: 'draft' });
     const reference = itemOf('externalReferences.list', {
       externalSystem: 'jira',
@@ -221,12 +272,25 @@ describe('the story of a task', () => {
     await openTask(taskWith(), {
       'runs.list': pageOf(run),
       'artifacts.list': pageOf(
-        artifact('b', { name: 'the report', content: { text: `all well ${evil}` }, supersedesArtifactId: first.id }),
+        artifact('b', {
+          name: 'the report',
+          content: { text: `all well ${evil}` },
+          supersedesArtifactId: first.id,
+        }),
         first,
         artifact('v', { name: 'checks', type: 'verification' }),
       ),
-      'externalReferences.list': pageOf(reference, { ...reference, id: meId, externalSystem: 'control-plane', externalId: 'process/x' }),
-      'tasks.getUsage': { inputTokens: 12_000, outputTokens: 400, costs: [{ currency: 'USD', costMicros: 420_000 }] },
+      'externalReferences.list': pageOf(reference, {
+        ...reference,
+        id: meId,
+        externalSystem: 'control-plane',
+        externalId: 'process/x',
+      }),
+      'tasks.getUsage': {
+        inputTokens: 12_000,
+        outputTokens: 400,
+        costs: [{ currency: 'USD', costMicros: 420_000 }],
+      },
     });
     const text = part('Result');
     assert.ok(text.includes(`Fixed the race ${evil}`));
@@ -253,13 +317,23 @@ describe('the story of a task', () => {
 
   test('the activity is told in sentences, newest first, with that of its claims and attempts', async () => {
     const task = taskWith();
-    const claim = itemOf('claims.list', { taskId: task.id, holderId: graceId, releasedAt: '2026-03-02T09:30:00.000Z' });
+    const claim = itemOf('claims.list', {
+      taskId: task.id,
+      holderId: graceId,
+      releasedAt: '2026-03-02T09:30:00.000Z',
+    });
     await openTask(task, {
       'claims.list': ({ query }) => (query['taskId'] === undefined ? pageOf() : pageOf(claim)),
       'events.list': ({ query }) =>
         eventPage(
           query['entityId'] === claim.id
-            ? [{ ...eventOf(task, 'claim.expired', 30, { taskId: task.id, reason: 'expired' }), actorId: null, entityId: claim.id }]
+            ? [
+                {
+                  ...eventOf(task, 'claim.expired', 30, { taskId: task.id, reason: 'expired' }),
+                  actorId: null,
+                  entityId: claim.id,
+                },
+              ]
             : query['entityId'] === task.id
               ? [
                   eventOf(task, 'task.updated', 40, { changes: { priority: 'high' } }),
@@ -269,7 +343,9 @@ describe('the story of a task', () => {
         ),
     });
     assert.deepEqual(
-      all('listitem', undefined, await find('region', 'Activity')).map((line) => seen(line).replace(/\s*[\d\w]+ days ago$/, '')),
+      all('listitem', undefined, await find('region', 'Activity')).map((line) =>
+        seen(line).replace(/\s*[\d\w]+ days ago$/, ''),
+      ),
       [
         'G\nGrace set the priority of it to high',
         "B\nThe claim on it expired: its holder didn't renew the lease",
@@ -303,7 +379,10 @@ describe('the story of a task', () => {
         if (query['entityId'] !== task.id) return eventPage([]);
         if (query['before'] === 'ec1_old') return eventPage([eventOf(task, 'task.created', 1)]);
         const newest = Array.from({ length: 40 }, (_, place) => eventOf(task, 'task.updated', 59 - place));
-        return eventPage(query['types'] === undefined ? newest : [newest[0] as JournalEvent], query['types'] ? null : 'ec1_old');
+        return eventPage(
+          query['types'] === undefined ? newest : [newest[0] as JournalEvent],
+          query['types'] ? null : 'ec1_old',
+        );
       },
     });
     const lines = async () => all('listitem', undefined, await find('region', 'Activity')).length;
@@ -322,9 +401,14 @@ describe('the story of a task', () => {
     await openTask(task, { 'events.list': streamOf(task, eventOf(task, 'task.created', 1)) });
     await until(() => sockets.length > 0);
     sockets.at(-1)?.brings({ ...eventOf(task, 'task.claimed', 2, { holderId: graceId }) });
-    sockets.at(-1)?.brings({ ...eventOf(task, 'approval.requested', 3, { taskId: task.id, comment: 'May I?' }), entityId: meId });
+    sockets.at(-1)?.brings({
+      ...eventOf(task, 'approval.requested', 3, { taskId: task.id, comment: 'May I?' }),
+      entityId: meId,
+    });
     sockets.at(-1)?.brings({ ...eventOf(task, 'task.made_available', 4), entityId: meId });
-    sockets.at(-1)?.brings({ ...eventOf(task, 'artifact.content_read', 5, { taskId: task.id }), entityId: meId });
+    sockets
+      .at(-1)
+      ?.brings({ ...eventOf(task, 'artifact.content_read', 5, { taskId: task.id }), entityId: meId });
     await see('Grace asked somebody who may decide May I? about it');
     await see('Grace claimed it');
     notSeen('made');

@@ -116,19 +116,29 @@ describe("a task's page", () => {
   });
 
   test('leads to the process step or the rule that made it', async () => {
-    const origin = (other: Partial<Task['origin']>) => ({ ...exampleOf('tasks.get').origin, evidence: [], ...other });
-    await openTask(taskWith({ origin: origin({ kind: 'process', ref: `process/${graceId}/review`, ruleId: null }) }), {
-      'processInstances.get': exampleOf('processInstances.get', { instanceKey: 'CHG-1' }),
+    const origin = (other: Partial<Task['origin']>) => ({
+      ...exampleOf('tasks.get').origin,
+      evidence: [],
+      ...other,
     });
+    await openTask(
+      taskWith({ origin: origin({ kind: 'process', ref: `process/${graceId}/review`, ruleId: null }) }),
+      {
+        'processInstances.get': exampleOf('processInstances.get', { instanceKey: 'CHG-1' }),
+      },
+    );
     assert.match(part('Details'), /Made by\nProcess CHG-1, step review/);
     assert.equal((await find('link', 'Process CHG-1')).getAttribute('href'), `/processes/${graceId}`);
   });
 
   test('leads to the rule that made it', async () => {
     const { origin } = exampleOf('tasks.get');
-    await openTask(taskWith({ origin: { ...origin, evidence: [], kind: 'rule', ref: null, ruleId: graceId } }), {
-      'rules.get': exampleOf('rules.get', { key: 'triage' }),
-    });
+    await openTask(
+      taskWith({ origin: { ...origin, evidence: [], kind: 'rule', ref: null, ruleId: graceId } }),
+      {
+        'rules.get': exampleOf('rules.get', { key: 'triage' }),
+      },
+    );
     assert.equal((await find('link', 'Rule triage')).getAttribute('href'), `/journal?object=${graceId}`);
   });
 });
@@ -388,5 +398,4 @@ describe('the sections of a task page', () => {
     );
     assert.match(document.querySelector('svg')?.textContent ?? '', new RegExp(`${first.publicId} · done`));
   });
-
 });

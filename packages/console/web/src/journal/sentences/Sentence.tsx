@@ -9,9 +9,9 @@ import { workspaceQuery } from '../../queries.ts';
 import { commitOf, noteOf, runMs, summaryOf } from '../../run/result-facts.ts';
 import { checkpointsQuery, runQuery } from '../../run/run-queries.ts';
 import { hasName, nameQuery } from './names.ts';
+import styles from './sentence.module.css';
 import type { Part } from './sentence.ts';
 import { sentenceOf } from './sentences.ts';
-import styles from './sentence.module.css';
 
 /** Whether the names in a sentence are looked up. A busy journal does so only for lines that stay on the screen. */
 export const LooksUpNames = createContext(true);
@@ -52,7 +52,9 @@ function Piece({ part }: { readonly part: Part }): ReactNode {
 
 /** The beginning of a text, in one line. */
 const quoted = (text: string): string => {
-  const line = revealHidden(text.slice(0, 4 * quoteCharactersMax)).replaceAll(/\s+/g, ' ').trim();
+  const line = revealHidden(text.slice(0, 4 * quoteCharactersMax))
+    .replaceAll(/\s+/g, ' ')
+    .trim();
   return line.length > quoteCharactersMax ? `${line.slice(0, quoteCharactersMax)} …` : line;
 };
 
@@ -86,7 +88,10 @@ function TaskName({ id, name }: { readonly id: string; readonly name: string | u
 }
 
 function WorkspaceName({ id, name }: { readonly id: string; readonly name: string | undefined }) {
-  const { data } = useQuery({ ...workspaceQuery(id), enabled: useContext(LooksUpNames) && name === undefined });
+  const { data } = useQuery({
+    ...workspaceQuery(id),
+    enabled: useContext(LooksUpNames) && name === undefined,
+  });
   return (
     <Link to="/" search={{ workspace: id }} className={styles.object}>
       {quoted(name ?? data?.name ?? `workspace ${id.slice(-8)}`)}

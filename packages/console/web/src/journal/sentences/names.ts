@@ -21,8 +21,7 @@ const readers: Readonly<
     return (await baton.workspaces.get(workspaceId, options)).name;
   },
   skill: (id, options) => baton.skills.get(id, options).then(({ name }) => name),
-  task: (id, options) =>
-    baton.tasks.get(id, options).then(({ publicId, title }) => `${publicId} ${title}`),
+  task: (id, options) => baton.tasks.get(id, options).then(({ publicId, title }) => `${publicId} ${title}`),
 };
 
 /** Whether the name of objects of this type can be read. */

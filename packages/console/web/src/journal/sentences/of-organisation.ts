@@ -29,7 +29,8 @@ export const ofOrganisation: Readonly<Record<string, Teller>> = {
   'capability.revoked': (f) =>
     say`${f.by} took the capability ${f.object('capability', 'capabilityId')} from ${person(f)}`,
   'skill.registered': (f) => say`${f.by} registered version ${f.code('version')} of ${f.the('skill')}`,
-  'skill.updated': (f) => say`${f.by} changed the ${f.names('changedFields') || 'settings'} of ${f.the('skill')}`,
+  'skill.updated': (f) =>
+    say`${f.by} changed the ${f.names('changedFields') || 'settings'} of ${f.the('skill')}`,
   'skill.assigned': (f) => say`${f.by} gave ${person(f)} the skill ${f.object('skill', 'skillId')}`,
   'skill.revoked': (f) => say`${f.by} took the skill ${f.object('skill', 'skillId')} from ${person(f)}`,
   'workspace.created': does('created', 'workspace'),
@@ -39,7 +40,8 @@ export const ofOrganisation: Readonly<Record<string, Teller>> = {
   'workspace.moved': (f) =>
     say`${f.by} moved ${f.the('workspace')} to ${f.object('workspace', 'toParentId', 'the top level')}`,
   'workspace.member_added': (f) => say`${f.by} added ${f.person('principalId')} to ${f.the('workspace')}`,
-  'workspace.member_removed': (f) => say`${f.by} removed ${f.person('principalId')} from ${f.the('workspace')}`,
+  'workspace.member_removed': (f) =>
+    say`${f.by} removed ${f.person('principalId')} from ${f.the('workspace')}`,
   'workspace_type.created': does('created', 'workspace type'),
   'workspace_type.updated': changes('workspace type'),
   'workspace_type.archived': does('archived', 'workspace type'),
@@ -64,11 +66,14 @@ export const ofOrganisation: Readonly<Record<string, Teller>> = {
   'calendar.published': published('calendar'),
   'calendar.retired': (f) => say`${f.by} retired ${f.the('calendar')}${f.tail('reason')}`,
   'calendar.restored': does('restored', 'calendar'),
-  'agent.revision_published': (f) => say`${f.by} published revision ${f.number('revision')} of ${f.the('agent')}`,
+  'agent.revision_published': (f) =>
+    say`${f.by} published revision ${f.number('revision')} of ${f.the('agent')}`,
   'agent.retired': (f) => say`${f.by} retired ${f.the('agent')}${f.tail('reason')}`,
-  'agent.identity_replaced': (f) => say`${f.by} replaced the identity of ${f.the('agent')}${f.tail('reason')}`,
+  'agent.identity_replaced': (f) =>
+    say`${f.by} replaced the identity of ${f.the('agent')}${f.tail('reason')}`,
   'agent.secret_set': (f) => say`${f.by} set the secret ${f.code('name')} of the agent ${f.code('agentKey')}`,
-  'agent.secret_deleted': (f) => say`${f.by} deleted the secret ${f.code('name')} of the agent ${f.code('agentKey')}`,
+  'agent.secret_deleted': (f) =>
+    say`${f.by} deleted the secret ${f.code('name')} of the agent ${f.code('agentKey')}`,
   'agent.state_changed': (f) =>
     f.text('state') === f.text('previousState')
       ? say`${f.by} scaled ${f.the('agent')} to ${f.count('replicas', 'replica')}`

@@ -28,7 +28,8 @@ const results: Readonly<Record<string, string>> = {
 /** Processes, rules and the knowledge that both read. */
 export const ofProcesses: Readonly<Record<string, Teller>> = {
   'process.started': (f) => say`${f.the('process')} started`,
-  'process.completed': (f) => say`${f.the('process')} completed${f.has('outcome') ? `: ${f.words('outcome')}` : ''}`,
+  'process.completed': (f) =>
+    say`${f.the('process')} completed${f.has('outcome') ? `: ${f.words('outcome')}` : ''}`,
   'process.cancelled': (f) => say`${f.by} cancelled ${f.the('process')}${f.tail('reason')}`,
   'process.failed': (f) =>
     say`${f.the('process')} failed${at(f)}${f.textIn('error', 'message') && `: ${f.textIn('error', 'message')}`}`,
@@ -38,7 +39,8 @@ export const ofProcesses: Readonly<Record<string, Teller>> = {
     say`${f.by} moved ${f.the('process')} from version ${f.number('fromVersion')} to version ${f.number('version')}`,
   'process.compensated': (f) => say`${f.the('process')} undid ${f.names('steps') || 'its steps'}`,
   'process.correlated': (f) => say`${f.the('process')} received ${f.code('triggerType') || 'an event'}`,
-  'process.data_changed': (f) => say`The data of ${f.the('process')} changed${f.names('changedFields') && `: ${f.names('changedFields')}`}`,
+  'process.data_changed': (f) =>
+    say`The data of ${f.the('process')} changed${f.names('changedFields') && `: ${f.names('changedFields')}`}`,
   'process.stage_entered': (f) => say`${f.the('process')} entered the stage ${f.code('stage')}`,
   'process.stage_exited': (f) => say`${f.the('process')} left the stage ${f.code('stage')}`,
   'process.step_entered': (f) =>
@@ -46,11 +48,13 @@ export const ofProcesses: Readonly<Record<string, Teller>> = {
   'process.step_exited': (f) =>
     say`The step ${f.code('element')} of ${f.it} ${lookup(ends, f.text('outcome')) ?? 'ended'}${f.is('breached') ? ', late' : ''}`,
   'process.milestone_reached': (f) => say`${f.the('process')} reached the milestone ${f.code('milestone')}`,
-  'process.milestone_lost': (f) => say`${f.the('process')} no longer meets the milestone ${f.code('milestone')}`,
+  'process.milestone_lost': (f) =>
+    say`${f.the('process')} no longer meets the milestone ${f.code('milestone')}`,
   'process.escalated': (f) =>
     say`${f.the('process')} ${lookup(escalations, f.text('action')) ?? 'escalated'}${at(f)}`,
   'process.sla_warning': (f) => say`${f.the('process')} is due soon${at(f)}: ${f.time('dueAt') || 'no date'}`,
-  'process.sla_breached': (f) => say`${f.the('process')} is late${at(f)}: it was due ${f.time('dueAt') || 'earlier'}`,
+  'process.sla_breached': (f) =>
+    say`${f.the('process')} is late${at(f)}: it was due ${f.time('dueAt') || 'earlier'}`,
   'process.sla_failed': (f) => say`The due date of ${f.the('process')} could not be computed${at(f)}`,
   'process.timer_fired': (f) => say`The timer ${f.code('element')} of ${f.it} fired`,
   'process.timer_rescheduled': (f) =>
@@ -72,7 +76,8 @@ export const ofProcesses: Readonly<Record<string, Teller>> = {
   'knowledge.changed': (f) => say`Knowledge from ${f.code('source')} changed in ${f.it}`,
   'knowledge.document_stored': (f) =>
     say`${f.by} stored the document ${f.quote('title') || f.code('naturalKey')} in ${f.named('workspace', f.id)}`,
-  'knowledge.pack_registered': (f) => say`${f.by} registered version ${f.code('version')} of ${f.the('knowledge pack')}`,
+  'knowledge.pack_registered': (f) =>
+    say`${f.by} registered version ${f.code('version')} of ${f.the('knowledge pack')}`,
   'knowledge.packs_configured': (f) =>
     say`${f.by} set the knowledge packs of ${f.it}: ${f.names('packs') || 'none'}`,
   'knowledge.snapshot_reconciled': (f) =>

@@ -36,15 +36,18 @@ export const ofRuns: Readonly<Record<string, Teller>> = {
       ? say`${f.by} paused ${f.task} to wait for ${f.object('approval', 'waitingForApprovalId')}`
       : say`${f.by} paused ${f.task}${f.tail('reason')}`,
   'run.handoff_prepared': (f) => say`${f.by} handed over ${f.task}${f.tail('reason')}`,
-  'run.stalled': (f) => say`${attempt(f, 'Attempt')} at ${f.task} made no progress since ${f.time('lastProgressAt')}`,
-  'run.cancel_requested': (f) => say`${f.by} requested that ${attempt(f)} at ${f.task} stop${f.tail('reason')}`,
+  'run.stalled': (f) =>
+    say`${attempt(f, 'Attempt')} at ${f.task} made no progress since ${f.time('lastProgressAt')}`,
+  'run.cancel_requested': (f) =>
+    say`${f.by} requested that ${attempt(f)} at ${f.task} stop${f.tail('reason')}`,
   'run.control_message.accepted': (f) => say`${f.by} sent ${message(f)} to the agent of ${f.task}`,
   'run.control_message.applied': (f) => say`${f.by} followed ${message(f)} on ${f.task}`,
   'run.control_message.rejected': (f) => say`${f.by} rejected ${message(f)} on ${f.task}`,
   'run.control_message.superseded': (f) => say`A newer message replaced ${message(f)} on ${f.task}`,
   'run.child.launched': (f) =>
     say`${f.by} delegated ${f.named('task', f.text('childTaskId'), f.text('childTaskPublicId'))} from ${f.task}`,
-  'run.child.started': (f) => say`${f.by} started the delegated task ${f.object('task', 'childTaskId', 'of it')}`,
+  'run.child.started': (f) =>
+    say`${f.by} started the delegated task ${f.object('task', 'childTaskId', 'of it')}`,
   'run.child.resolved': (f) =>
     say`The delegated task ${f.object('task', 'childTaskId', 'of it')} ${lookup(childEnds, f.text('outcome')) ?? 'ended'}`,
   'run.child.revoked': (f) =>
@@ -72,7 +75,8 @@ export const ofRuns: Readonly<Record<string, Teller>> = {
   'artifact.content_read': (f) => say`${f.by} opened the content of ${f.named('artifact', f.id)}`,
   'artifact.content_purged': (f) =>
     say`${f.by} deleted the content of ${f.named('artifact', f.id)}${f.tail('reason')}`,
-  'artifact_type.created': (f) => say`${f.by} defined version ${f.number('version')} of ${f.the('artifact type')}`,
+  'artifact_type.created': (f) =>
+    say`${f.by} defined version ${f.number('version')} of ${f.the('artifact type')}`,
   'observation.recorded': (f) => say`${f.by} recorded a ${f.words('kind') || 'fact'}${f.tail('content')}`,
   'skill.invocation_requested': (f) => say`${f.by} requested a call of the skill ${f.code('skill')}`,
   'skill.invocation_claimed': (f) =>

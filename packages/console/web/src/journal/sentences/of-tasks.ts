@@ -1,4 +1,4 @@
-import { type Facts, fieldWords, lookup, type Part, say, type Sentence, type Teller } from './sentence.ts';
+import { type Facts, fieldWords, lookup, type Part, type Sentence, say, type Teller } from './sentence.ts';
 
 const madeBy: Readonly<Record<string, string>> = {
   rule: ' for a rule',
@@ -73,7 +73,8 @@ export const ofTasks: Readonly<Record<string, Teller>> = {
   'task.completed': (f) => say`${f.by} completed ${f.it} as ${f.words('status')}`,
   'task.comment_added': (f) => say`${f.person('authorPrincipalId', f.by)} commented on ${f.it}`,
   'task.comment_edited': (f) => say`${f.person('authorPrincipalId', f.by)} edited a comment on ${f.it}`,
-  'task.mentioned': (f) => say`${f.person('authorPrincipalId', f.by)} mentioned ${f.people('principalIds')} in ${f.it}`,
+  'task.mentioned': (f) =>
+    say`${f.person('authorPrincipalId', f.by)} mentioned ${f.people('principalIds')} in ${f.it}`,
   'task.relation_added': (f) =>
     say`${f.by} linked ${f.it} ${lookup(relations, f.text('type')) ?? 'to'} ${f.object('task', 'toTaskId', 'another task')}`,
   'task.relation_removed': (f) =>
@@ -92,8 +93,10 @@ export const ofTasks: Readonly<Record<string, Teller>> = {
     say`${f.by} read the context of ${f.it}: ${f.count('facts', 'fact')}, ${f.number('entities').toLocaleString('en')} entities`,
   'task.completion_work_executed': (f) => say`The follow-up work of ${f.it} was done`,
   'task.completion_work_failed': failedAction,
-  'task.verification_started': (f) => say`Verification ${f.number('attempt')} of ${f.it} started: ${f.count('checks', 'check')}`,
-  'task.verified': (f) => say`Verification ${f.number('attempt')} of ${f.it} passed: ${f.count('checks', 'check')}`,
+  'task.verification_started': (f) =>
+    say`Verification ${f.number('attempt')} of ${f.it} started: ${f.count('checks', 'check')}`,
+  'task.verified': (f) =>
+    say`Verification ${f.number('attempt')} of ${f.it} passed: ${f.count('checks', 'check')}`,
   'task.verification_failed': (f) =>
     say`Verification ${f.number('attempt')} of ${f.it} failed${f.has('failedCheck') ? say` at the check ${f.code('failedCheck')}` : ''}: ${f.words('reason')}${f.is('blocked') ? '; the task is blocked' : ''}`,
   'claim.expired': (f) =>

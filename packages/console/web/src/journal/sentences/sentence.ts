@@ -153,7 +153,9 @@ export class Facts {
       ? value.filter((one) => typeof one === 'string')
       : Object.keys(typeof value === 'object' && value !== null ? value : {});
     const shown = names.slice(0, listMax).map((name) => fieldWords(clipped(name)));
-    return names.length > listMax ? `${shown.join(', ')} and ${names.length - listMax} more` : shown.join(', ');
+    return names.length > listMax
+      ? `${shown.join(', ')} and ${names.length - listMax} more`
+      : shown.join(', ');
   }
 
   is(field: string): boolean {
@@ -177,7 +179,8 @@ export class Facts {
   /** Text in an object of the payload, for example the message of an error. */
   textIn(field: string, member: string): string {
     const value = this.#event.payload[field];
-    const inner = typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[member] : '';
+    const inner =
+      typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[member] : '';
     return typeof inner === 'string' ? clipped(inner) : '';
   }
 }
@@ -204,7 +207,7 @@ function clipped(text: string): string {
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /** The name of the event's object in its payload; never an id. */
-export function nameIn(payload: JournalEvent['payload']): string {
+function nameIn(payload: JournalEvent['payload']): string {
   const { publicId, taskPublicId, title, displayName, name, key, slug, instanceKey, clientName } = payload;
   return [publicId ?? taskPublicId ?? instanceKey, title ?? displayName ?? name ?? key ?? slug ?? clientName]
     .filter((word) => typeof word === 'string' && !uuid.test(word))

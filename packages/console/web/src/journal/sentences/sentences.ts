@@ -10,9 +10,6 @@ const tellers = new Map<string, Teller>(
   [ofTasks, ofRuns, ofProcesses, ofOrganisation, ofAdministration].flatMap((one) => Object.entries(one)),
 );
 
-/** Whether a type of event has a sentence of its own. */
-export const hasSentence = (type: string): boolean => tellers.has(type);
-
 /**
  * Describes an event as a sentence. An unknown type, of a newer Baton, gets the words of its name.
  * @param within the id of the object whose page shows the sentence
@@ -20,11 +17,15 @@ export const hasSentence = (type: string): boolean => tellers.has(type);
 export function sentenceOf(event: JournalEvent, within?: string): Sentence {
   const facts = new Facts(event, within);
   const teller = tellers.get(event.type);
-  return capitalised(teller?.(facts) ?? say`${facts.by}: ${event.type.slice(0, 200).replaceAll(/[._]/g, ' ')}, ${facts.it}`);
+  return capitalised(
+    teller?.(facts) ?? say`${facts.by}: ${event.type.slice(0, 200).replaceAll(/[._]/g, ' ')}, ${facts.it}`,
+  );
 }
 
 function capitalised([first = '', ...rest]: Sentence): Sentence {
-  return typeof first === 'string' ? [first.charAt(0).toUpperCase() + first.slice(1), ...rest] : [first, ...rest];
+  return typeof first === 'string'
+    ? [first.charAt(0).toUpperCase() + first.slice(1), ...rest]
+    : [first, ...rest];
 }
 
 /** The filters of a task's activity, each with the prefixes of its types. */

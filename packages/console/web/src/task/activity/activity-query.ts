@@ -7,14 +7,15 @@ import {
 import { useEffect } from 'react';
 import { BatonError, type JournalEvent, type Task } from '@baton/sdk';
 import { baton } from '../../client.ts';
+import { NewerEvents } from '../../journal/newer-events.ts';
 import { type Kind, kinds } from '../../journal/sentences/sentences.ts';
 import { onEvent } from '../../live.ts';
 import { runsQuery } from '../runs.ts';
 import { byTime, type MergedPage, nextPage, type Source, sourceOf } from './merged-events.ts';
 
-export const pageSize = 40;
+const pageSize = 40;
 /** How many pages a person can load at most; the journal page has older events. */
-export const pagesMax = 60;
+const pagesMax = 60;
 /** The newest claims, attempts, approvals and artifacts whose events are shown. */
 const partsMax = 20;
 /** New events are added to the first page. At this length the list is read again from its newest page. */
@@ -49,18 +50,14 @@ function readSource({ entityId, types, before }: Source, signal: AbortSignal) {
 }
 
 /** The streams of the journal that belong to a task. */
-async function sourcesOf(
-  taskId: string,
-  kind: Kind | undefined,
-  signal: AbortSignal,
-): Promise<Source[]> {
+async function sourcesOf(taskId: string, kind: Kind | undefined, signal: AbortSignal): Promise<Source[]> {
   const prefixes: readonly string[] = kind === undefined ? [] : kinds[kind].prefixes;
   const wants = (...types: readonly string[]) =>
     kind === undefined || prefixes.some((prefix) => types.some((type) => prefix.startsWith(type)));
   const query = { taskId, limit: partsMax };
   const none = { items: [] };
   // A person without the permission for one of them sees the others.
-  const orNone = <Page,>(page: Promise<Page>) =>
+  const orNone = <Page>(page: Promise<Page>) =>
     page.catch((error: unknown) => {
       signal.throwIfAborted();
       return isDenied(error) ? none : Promise.reject(error as Error);
@@ -96,7 +93,7 @@ const attemptsOf = (queries: QueryClient, taskId: string): readonly string[] =>
   (queries.getQueryData(runsQuery({ id: taskId }).queryKey) ?? []).map(({ id }) => id);
 
 /** Whether an event belongs to the activity of a task. */
-export function isOfTask(
+function isOfTask(
   taskId: string,
   kind: Kind | undefined,
   { type, entityId, payload }: JournalEvent,
@@ -112,24 +109,28 @@ export function useNewActivity(taskId: string, kind: Kind | undefined): void {
   const queries = useQueryClient();
   useEffect(() => {
     const queryKey = ['activity', taskId, kind ?? 'all'];
-    return onEvent(
-      (event) => {
-        if (!isOfTask(taskId, kind, event, attemptsOf(queries, taskId))) return;
-        // A running query would overwrite the event; it is read again afterwards.
-        if (queries.isFetching({ queryKey, exact: true }) > 0) void queries.invalidateQueries({ queryKey, exact: true });
-        else addEvent(queries, queryKey, event);
-      },
-      () => void queries.invalidateQueries({ queryKey, exact: true }),
+    const newer = new NewerEvents({
+      isReading: () => queries.isFetching({ queryKey, exact: true }) > 0,
+      show: (events) => addEvents(queries, queryKey, events),
+      readAgain: () => void queries.invalidateQueries({ queryKey, exact: true }),
+    });
+    const stop = onEvent(
+      (event) => isOfTask(taskId, kind, event, attemptsOf(queries, taskId)) && newer.add(event),
+      () => newer.leftOut(),
     );
+    return () => {
+      stop();
+      newer.stop();
+    };
   }, [queries, taskId, kind]);
 }
 
-function addEvent(queries: QueryClient, queryKey: readonly unknown[], event: JournalEvent): void {
+function addEvents(queries: QueryClient, queryKey: readonly unknown[], added: readonly JournalEvent[]): void {
   queries.setQueryData<Pages>(queryKey, (shown) => {
     const [first, ...older] = shown?.pages ?? [];
     if (shown === undefined || first === undefined) return shown;
-    if (shown.pages.some(({ events }) => events.some(({ id }) => id === event.id))) return shown;
-    const events = [event, ...first.events].sort(byTime);
+    const known = new Set(shown.pages.flatMap(({ events }) => events.map(({ id }) => id)));
+    const events = [...added.filter(({ id }) => !known.has(id)), ...first.events].sort(byTime);
     return { ...shown, pages: [{ ...first, events }, ...older] };
   });
   const [first] = queries.getQueryData<Pages>(queryKey)?.pages ?? [];

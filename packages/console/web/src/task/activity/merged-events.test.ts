@@ -54,7 +54,11 @@ describe('the merged streams of a task', () => {
       for (let second = 0; second < 40; second += 1)
         streams[names[(second * second) % 3] as string]?.push(event(second));
       const { read } = journalOf(streams, readSize);
-      const pages = await readAll(names.map((name) => sourceOf(name, [])), pageSize, read);
+      const pages = await readAll(
+        names.map((name) => sourceOf(name, [])),
+        pageSize,
+        read,
+      );
       assert.deepEqual(
         pages.flat(),
         Array.from({ length: 40 }, (_, place) => `e${39 - place}`),
@@ -96,7 +100,12 @@ describe('the lines of the activity', () => {
     event(second, { type, requestId, actorId });
 
   test('the end of a run, its claim and its task are one line, described by the run', () => {
-    const events = [of('task.completed', 4), of('claim.released', 3), of('run.succeeded', 2), of('run.started', 1, 'req_0')];
+    const events = [
+      of('task.completed', 4),
+      of('claim.released', 3),
+      of('run.succeeded', 2),
+      of('run.started', 1, 'req_0'),
+    ];
     assert.deepEqual(
       happeningsOf(events).map(({ event: { type }, events: all }) => [type, all.length]),
       [
@@ -107,13 +116,21 @@ describe('the lines of the activity', () => {
   });
 
   test('a comment and an artifact are lines of their own', () => {
-    const events = [of('task.comment_added', 4), of('run.succeeded', 3), of('artifact.created', 2), of('artifact.created', 1)];
+    const events = [
+      of('task.comment_added', 4),
+      of('run.succeeded', 3),
+      of('artifact.created', 2),
+      of('artifact.created', 1),
+    ];
     assert.equal(happeningsOf(events).length, 4);
   });
 
   test('events of other requests, of other actors or without a request are not joined', () => {
     assert.equal(happeningsOf([of('task.updated', 2, 'a'), of('task.updated', 1, 'b')]).length, 2);
-    assert.equal(happeningsOf([of('task.updated', 2, 'a', 'ada'), of('task.updated', 1, 'a', 'bob')]).length, 2);
+    assert.equal(
+      happeningsOf([of('task.updated', 2, 'a', 'ada'), of('task.updated', 1, 'a', 'bob')]).length,
+      2,
+    );
     assert.equal(happeningsOf([of('task.updated', 2, null), of('task.updated', 1, null)]).length, 2);
   });
 });

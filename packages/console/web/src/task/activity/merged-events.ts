@@ -63,7 +63,11 @@ export async function nextPage(
     // The streams that still get events usually fill the first page alone.
     const live = missing.filter(({ unreadUntilMs }) => unreadUntilMs === Number.POSITIVE_INFINITY);
     const reading = new Map(
-      await Promise.all((round === 0 && live.length > 0 ? live : missing).map(async (source) => [source, readOn(source, await read(source))] as const)),
+      await Promise.all(
+        (round === 0 && live.length > 0 ? live : missing).map(
+          async (source) => [source, readOn(source, await read(source))] as const,
+        ),
+      ),
     );
     state = state.map((source) => reading.get(source) ?? source);
   }

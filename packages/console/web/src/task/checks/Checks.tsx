@@ -36,7 +36,8 @@ export function Checks({ task }: { task: Task }) {
         <h2 id="checks">Acceptance checks</h2>
         {checks.length > 0 && last !== undefined && (
           <span className="soft">
-            {checks.filter(({ key }) => results.get(key)?.status === 'passed').length} of {checks.length} passed
+            {checks.filter(({ key }) => results.get(key)?.status === 'passed').length} of {checks.length}{' '}
+            passed
           </span>
         )}
       </div>
@@ -102,7 +103,8 @@ interface CheckProps {
 /** One check: its verdict, who proved it and how, and the evidence. */
 function Check({ check: { key, kind, description }, result, evidence }: CheckProps) {
   const [mark, verdict] = result === undefined ? ['○', 'pending'] : verdicts[result.status];
-  const why = result?.message ?? (result?.reason && (reasons[result.reason] ?? result.reason.replaceAll('_', ' ')));
+  const why =
+    result?.message ?? (result?.reason && (reasons[result.reason] ?? result.reason.replaceAll('_', ' ')));
   return (
     <li className={styles.check}>
       <span className={`${styles.mark} ${styles[verdict] ?? ''}`} aria-hidden="true">

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
-import { BatonError, type ExternalReference, revealHidden, type Run, type Task } from '@baton/sdk';
+import { BatonError, type ExternalReference, type Run, revealHidden, type Task } from '@baton/sdk';
 import { ArtifactItem } from '../../artifact/ArtifactItem.tsx';
 import { Avatar } from '../../parts/Avatar.tsx';
 import { costs, duration, short } from '../../parts/amounts.ts';
@@ -9,10 +9,24 @@ import { ErrorNote } from '../../parts/Notes.tsx';
 import { Prose } from '../../parts/Prose.tsx';
 import { Values } from '../../parts/Values.tsx';
 import { Who } from '../../parts/Who.tsx';
-import { commitOf, linksOf, type ResultLink, restOf, runMs, summaryOf, webAddress } from '../../run/result-facts.ts';
+import {
+  commitOf,
+  linksOf,
+  type ResultLink,
+  restOf,
+  runMs,
+  summaryOf,
+  webAddress,
+} from '../../run/result-facts.ts';
 import { runsQuery } from '../runs.ts';
 import styles from './result.module.css';
-import { artifactsMax, artifactsQuery, currentArtifacts, referencesQuery, usageQuery } from './result-queries.ts';
+import {
+  artifactsMax,
+  artifactsQuery,
+  currentArtifacts,
+  referencesQuery,
+  usageQuery,
+} from './result-queries.ts';
 
 /** What the task's agents have delivered: the summary, links, output and artifacts. Hidden while there is nothing. */
 export function Result({ task }: { readonly task: Task }) {
@@ -22,7 +36,8 @@ export function Result({ task }: { readonly task: Task }) {
   const run = runs.data?.find(({ status }) => status === 'succeeded');
   const { current, earlier } = currentArtifacts(artifacts.data ?? []);
   // Without the permission to read artifacts, the other parts of the result are still shown.
-  const error = artifacts.error instanceof BatonError && artifacts.error.status === 403 ? null : artifacts.error;
+  const error =
+    artifacts.error instanceof BatonError && artifacts.error.status === 403 ? null : artifacts.error;
   if (run === undefined && current.length === 0 && references.length === 0)
     return error === null ? null : <ErrorNote error={error} />;
   const links = [...linksOf(run?.output ?? null), ...references.flatMap(linkOf)];
