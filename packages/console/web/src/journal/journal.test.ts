@@ -76,7 +76,7 @@ describe('the journal', () => {
       },
     });
     await see(`Grace claimed ${task.publicId} Mend ${evil}`);
-    assert.match(seen(all('listitem')[0]), /task\.claimed.* ago$/s);
+    assert.match(seen(all('listitem', /task\.claimed/)[0]), /task\.claimed.* ago$/s);
     await see(`The claim on ${task.publicId} Mend ${evil} expired: its holder didn't renew the lease`);
     await see(`Grace made TASK-7 ${evil} available again`);
     assert.equal(document.querySelector('main img'), null);
@@ -134,7 +134,7 @@ describe('the journal', () => {
     (await find('summary', /task\.updated/)).click();
     await settled();
     const hrefs = Object.fromEntries(
-      [...document.querySelectorAll('main li a')].map((one) => [
+      [...document.querySelectorAll('main li details > div a')].map((one) => [
         one.textContent,
         decodeURIComponent(one.getAttribute('href') ?? ''),
       ]),

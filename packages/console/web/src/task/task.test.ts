@@ -125,6 +125,7 @@ describe("a task's page", () => {
       taskWith({ origin: origin({ kind: 'process', ref: `process/${graceId}/review`, ruleId: null }) }),
       {
         'processInstances.get': exampleOf('processInstances.get', { instanceKey: 'CHG-1' }),
+        'tasks.getForm': new Refusal(404, 'not_found'),
       },
     );
     assert.match(part('Details'), /Made by\nProcess CHG-1, step review/);

@@ -205,17 +205,22 @@ class FakeObserver {
   disconnect(): void {}
 }
 
+interface Intersection {
+  readonly target: unknown;
+  readonly isIntersecting: boolean;
+}
+
 /** happy-dom has no layout: everything is on the screen. */
 class FakeIntersections extends FakeObserver {
-  readonly #report: (entries: readonly { readonly isIntersecting: boolean }[]) => void;
+  readonly #report: (entries: readonly Intersection[]) => void;
 
-  constructor(report: (entries: readonly { readonly isIntersecting: boolean }[]) => void) {
+  constructor(report: (entries: readonly Intersection[]) => void) {
     super();
     this.#report = report;
   }
 
-  override observe(): void {
-    queueMicrotask(() => this.#report([{ isIntersecting: true }]));
+  override observe(target?: unknown): void {
+    queueMicrotask(() => this.#report([{ target, isIntersecting: true }]));
   }
 }
 

@@ -13,7 +13,7 @@ import {
   toldToTabs,
 } from './dom.ts';
 import { all, type Role, textIn } from './look.ts';
-import { type Answers, exampleOf, FakeService, type Others } from './service.ts';
+import { type Answers, exampleOf, FakeService, type Others, Refusal } from './service.ts';
 
 const { createElement } = await import('react');
 const { createRoot } = await import('react-dom/client');
@@ -87,6 +87,9 @@ const accessToken = `e30.${btoa(JSON.stringify(claims))}.none`;
 const usual: Answers = {
   'events.list': { items: [], nextCursor: 'ec1_end', hasMore: false, prevCursor: null },
   'approvals.get': ({ ids: [id = ''] }) => approvalWith({ id }),
+  // Sentences about events look up the names of their objects.
+  'tasks.get': new Refusal(404, 'not_found'),
+  'runs.get': new Refusal(404, 'not_found'),
   'principals.get': ({ ids: [id = ''] }) =>
     exampleOf('principals.get', {
       id,
