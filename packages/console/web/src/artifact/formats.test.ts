@@ -87,9 +87,9 @@ describe('the colours of a log', () => {
 
 describe('a table', () => {
   test('has quoted cells with separators, quotes and line breaks', () => {
-    assert.deepEqual(parseTable('a,b\r\n"1,5","say ""x""\nnow"\r\n', 10), {
+    assert.deepEqual(parseTable('a,b\r\n"1,5","so ""x""\nnow"\r\n', 10), {
       head: ['a', 'b'],
-      rows: [['1,5', 'say "x"\nnow']],
+      rows: [['1,5', 'so "x"\nnow']],
       isCut: false,
     });
   });

@@ -37,7 +37,7 @@ export async function readContent(id: string, bytesMax: number, signal: AbortSig
   return { bytes, isCut: length > bytesMax };
 }
 
-/** Saves the bytes as a file. The browser never displays them: the type of the file says nothing. */
+/** Saves the bytes as a file. The browser never displays them, because the type of the file is that of any bytes. */
 export async function downloadContent(id: string, name: string): Promise<void> {
   const { bytes, isCut } = await readContent(id, downloadBytesMax, AbortSignal.timeout(downloadMsMax));
   if (isCut) throw new RangeError('The artifact is too large for a download in the browser.');

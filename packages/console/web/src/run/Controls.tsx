@@ -69,7 +69,7 @@ function MessageForm({ run, operation, onClose }: FormProps) {
       const last = checkpoints?.at(-1);
       const body = {
         operation,
-        // What the sender has seen: the agent can tell an outdated message from a new one.
+        // What the sender has seen: the agent can recognize an outdated message.
         causalPosition: last === undefined ? 'run:started' : `checkpoint:${last.seq}`,
         [field]: text,
         expectedRunVersion: run.version,

@@ -71,7 +71,7 @@ export function RunPage() {
           )}
           {run.cancelRequestedAt !== null && run.status === 'running' && (
             <span className={styles.stopping}>
-              asked to stop <Moment at={run.cancelRequestedAt} />
+              stop requested <Moment at={run.cancelRequestedAt} />
             </span>
           )}
         </p>

@@ -7,7 +7,7 @@ export const messageWords: Readonly<Record<Operation, { readonly button: string;
   queue: { button: 'Note for later', did: 'left a note for later' },
   steer: { button: 'Steer', did: 'steered the agent' },
   redirect: { button: 'Redirect', did: 'redirected the agent' },
-  request_cancel: { button: 'Ask to stop', did: 'asked the agent to stop' },
+  request_cancel: { button: 'Request stop', did: 'requested a stop' },
   force_cancel: { button: 'Stop now', did: 'stopped the attempt' },
 };
 

@@ -3,7 +3,7 @@ import type { Checkpoint, ControlMessage, JournalEvent, Run, RunAction } from '@
 import { baton } from '../client.ts';
 
 const pageSize = 200;
-/** A run with more checkpoints, actions or messages shows the first ones, and says so. */
+/** A run with more checkpoints, actions or messages shows the first ones, with a note. */
 const pagesMax = 5;
 /** Actions write no events, so they are polled while the run is running. */
 const pollMs = 10_000;

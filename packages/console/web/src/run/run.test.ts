@@ -130,7 +130,7 @@ describe("an attempt's page", () => {
     const run = runWith({ status: 'suspended' });
     await openRun(run, {
       'runs.listCheckpoints': pageOf(
-        checkpoint(3, { note: `Looked at the tiles ${evil}`, broken: 4 }),
+        checkpoint(3, { note: `Counted the tiles ${evil}`, broken: 4 }),
         checkpoint(9, { step: 'Ordered new ones' }),
       ),
       'runs.listActions': pageOf(
@@ -178,7 +178,7 @@ describe("an attempt's page", () => {
       places,
       places.toSorted((one, other) => one - other),
     );
-    assert.ok(text.includes(`Looked at the tiles ${evil}`));
+    assert.ok(text.includes(`Counted the tiles ${evil}`));
     assert.match(text, /failed 2 min · 1\.2K tokens · \$0\.02 · /);
     assert.match(text, /Use the old tiles\.\napplied at checkpoint:9/);
     (await find('summary', 'Data')).click();
@@ -306,12 +306,12 @@ describe('directing an agent', () => {
   test('a stop by itself needs no reason, and is requested once', async () => {
     const run = runWith();
     const service = await openRun(run, { 'runs.requestCancel': { ...run, cancelRequestedAt: at(5) } });
-    await click('button', 'Ask to stop …');
+    await click('button', 'Request stop …');
     service.answer({ 'runs.get': { ...run, cancelRequestedAt: at(5) } });
     await submit('textbox', 'Reason (optional)');
     assert.deepEqual(service.askedFor('runs.requestCancel')[0]?.body, {});
-    await see(/asked to stop/);
-    assert.ok((await find<HTMLButtonElement>('button', 'Ask to stop …')).disabled);
+    await see(/stop requested/);
+    assert.ok((await find<HTMLButtonElement>('button', 'Request stop …')).disabled);
   });
 
   test('an immediate stop names its effect, and is sent only by its own button', async () => {

@@ -101,6 +101,7 @@ export function TaskPage() {
             )}
           </section>
           <StepForm task={task} />
+          <Result task={task} />
         </div>
         <aside className={`stack ${styles.state}`} aria-label="Task state">
           <LiveLease key={task.id} task={task} />
@@ -110,7 +111,6 @@ export function TaskPage() {
           <Facts task={task} />
         </aside>
         <div className={`stack ${styles.rest}`}>
-          <Result task={task} />
           <Checks task={task} />
           <Activity key={task.id} task={task} />
         </div>

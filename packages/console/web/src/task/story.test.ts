@@ -315,7 +315,7 @@ describe('the story of a task', () => {
     assert.ok(!isThere('alert'));
   });
 
-  test('the activity is told in sentences, newest first, with that of its claims and attempts', async () => {
+  test('the activity is shown in sentences, newest first, with that of its claims and attempts', async () => {
     const task = taskWith();
     const claim = itemOf('claims.list', {
       taskId: task.id,
@@ -409,7 +409,7 @@ describe('the story of a task', () => {
     sockets
       .at(-1)
       ?.brings({ ...eventOf(task, 'artifact.content_read', 5, { taskId: task.id }), entityId: meId });
-    await see('Grace asked somebody who may decide May I? about it');
+    await see('Grace requested a decision from an approver about it: May I?');
     await see('Grace claimed it');
     notSeen('made');
     notSeen('opened the content');

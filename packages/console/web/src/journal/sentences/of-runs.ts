@@ -21,7 +21,7 @@ const childEnds: Readonly<Record<string, string>> = {
 const addressee = (f: Facts): Part =>
   f.has('assignedPrincipalId')
     ? f.person('assignedPrincipalId')
-    : f.object('role', 'requiredRoleId', 'somebody who may decide');
+    : f.object('role', 'requiredRoleId', 'an approver');
 
 /** Attempts, their control messages and children, approvals, artifacts and called skills. */
 export const ofRuns: Readonly<Record<string, Teller>> = {
@@ -60,7 +60,7 @@ export const ofRuns: Readonly<Record<string, Teller>> = {
   'session.expired': (f) =>
     say`A session expired${f.number('releasedClaims') > 0 ? ` and lost ${f.count('releasedClaims', 'claim')}` : ''}`,
   'approval.requested': (f) =>
-    say`${f.person('requestedBy', f.by)} asked ${addressee(f)} ${f.quote('comment') || 'for an approval'}${f.has('taskId') ? say` about ${f.task}` : ''}`,
+    say`${f.person('requestedBy', f.by)} requested a decision from ${addressee(f)}${f.has('taskId') ? say` about ${f.task}` : ''}${f.tail('comment')}`,
   'approval.approved': (f) =>
     say`${f.person('decisionBy', f.by)} approved ${f.named('approval', f.id)}${f.tail('comment')}`,
   'approval.rejected': (f) =>

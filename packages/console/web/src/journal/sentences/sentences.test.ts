@@ -84,7 +84,7 @@ describe('the sentence of an event', () => {
         taskPublicId: 'TASK-000007',
         taskTitle: 'Mend it',
       },
-      'Grace asked Grace May I? about TASK-000007 Mend it',
+      'Grace requested a decision from Grace about TASK-000007 Mend it: May I?',
     ],
     [
       'claim.expired',

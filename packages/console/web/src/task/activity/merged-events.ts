@@ -109,7 +109,7 @@ export interface Happening {
   readonly events: readonly JournalEvent[];
 }
 
-/** The most telling event of a request comes first. */
+/** The event that describes a request best comes first. */
 const order: readonly RegExp[] = [
   /^run\.(succeeded|failed|cancelled|suspended|handoff_prepared)$/,
   /^approval\./,
@@ -127,7 +127,7 @@ const rankOf = ({ type }: JournalEvent): number => {
   return place === -1 ? order.length : place;
 };
 
-/** Joins neighbouring events of one request: `finished it` stands for the end of the run, the claim and the task. */
+/** Joins neighbouring events of one request: `finished it` includes the end of the run, the claim and the task. */
 export function happeningsOf(events: readonly JournalEvent[]): Happening[] {
   const lines: JournalEvent[][] = [];
   for (const event of events) {
