@@ -12,22 +12,17 @@ import {
   isThere,
   itemOf,
   meId,
-  notSeen,
   open,
   pageOf,
   press,
   Refusal,
   see,
   seen,
-  settled,
-  sockets,
   submit,
   test,
   until,
 } from '../testing/page.ts';
 import { answersOf, graceId, taskWith } from '../testing/tasks.ts';
-
-const evil = '<img src=x onerror="window.ran=1"><script>window.ran=1</script>';
 
 async function openTask(
   task: Task,
