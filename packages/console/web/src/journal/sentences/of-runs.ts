@@ -25,27 +25,28 @@ const addressee = (f: Facts): Part =>
 
 /** Attempts, their control messages and children, approvals, artifacts and called skills. */
 export const ofRuns: Readonly<Record<string, Teller>> = {
-  'run.started': (f) => say`${f.by} started ${attempt(f)} at ${f.task}`,
+  'run.started': (f) => say`${f.by} started ${attempt(f)}${f.about('at', f.task)}`,
   'run.checkpointed': (f) =>
-    say`${f.by} saved checkpoint ${f.number('seq')} of ${f.task}${{ is: 'note', runId: f.id, seq: f.number('seq') }}`,
+    say`${f.by} saved checkpoint ${f.number('seq')}${f.about('of', f.task)}${{ is: 'note', runId: f.id, seq: f.number('seq') }}`,
   'run.succeeded': (f) => say`${f.by} finished ${f.task}${{ is: 'result', runId: f.id }}`,
-  'run.failed': (f) => say`${attempt(f, 'Attempt')} at ${f.task} failed${f.tail('reason')}`,
-  'run.cancelled': (f) => say`${f.by} cancelled ${attempt(f)} at ${f.task}${f.tail('reason')}`,
+  'run.failed': (f) => say`${attempt(f, 'Attempt')}${f.about('at', f.task)} failed${f.tail('reason')}`,
+  'run.cancelled': (f) => say`${f.by} cancelled ${attempt(f)}${f.about('at', f.task)}${f.tail('reason')}`,
   'run.suspended': (f) =>
     f.has('waitingForApprovalId')
       ? say`${f.by} paused ${f.task} to wait for ${f.object('approval', 'waitingForApprovalId')}`
       : say`${f.by} paused ${f.task}${f.tail('reason')}`,
   'run.handoff_prepared': (f) => say`${f.by} handed over ${f.task}${f.tail('reason')}`,
   'run.stalled': (f) =>
-    say`${attempt(f, 'Attempt')} at ${f.task} made no progress since ${f.time('lastProgressAt')}`,
+    say`${attempt(f, 'Attempt')}${f.about('at', f.task)} made no progress since ${f.time('lastProgressAt')}`,
   'run.cancel_requested': (f) =>
-    say`${f.by} requested that ${attempt(f)} at ${f.task} stop${f.tail('reason')}`,
-  'run.control_message.accepted': (f) => say`${f.by} sent ${message(f)} to the agent of ${f.task}`,
-  'run.control_message.applied': (f) => say`${f.by} followed ${message(f)} on ${f.task}`,
-  'run.control_message.rejected': (f) => say`${f.by} rejected ${message(f)} on ${f.task}`,
-  'run.control_message.superseded': (f) => say`A newer message replaced ${message(f)} on ${f.task}`,
+    say`${f.by} requested that ${attempt(f)}${f.about('at', f.task)} stop${f.tail('reason')}`,
+  'run.control_message.accepted': (f) => say`${f.by} sent the agent ${message(f)}${f.about('about', f.task)}`,
+  'run.control_message.applied': (f) => say`${f.by} followed ${message(f)}${f.about('about', f.task)}`,
+  'run.control_message.rejected': (f) => say`${f.by} rejected ${message(f)}${f.about('about', f.task)}`,
+  'run.control_message.superseded': (f) =>
+    say`A newer message replaced ${message(f)}${f.about('about', f.task)}`,
   'run.child.launched': (f) =>
-    say`${f.by} delegated ${f.named('task', f.text('childTaskId'), f.text('childTaskPublicId'))} from ${f.task}`,
+    say`${f.by} delegated ${f.named('task', f.text('childTaskId'), f.text('childTaskPublicId'))}${f.about('from', f.task)}`,
   'run.child.started': (f) =>
     say`${f.by} started the delegated task ${f.object('task', 'childTaskId', 'of it')}`,
   'run.child.resolved': (f) =>
@@ -60,7 +61,7 @@ export const ofRuns: Readonly<Record<string, Teller>> = {
   'session.expired': (f) =>
     say`A session expired${f.number('releasedClaims') > 0 ? ` and lost ${f.count('releasedClaims', 'claim')}` : ''}`,
   'approval.requested': (f) =>
-    say`${f.person('requestedBy', f.by)} requested a decision from ${addressee(f)}${f.has('taskId') ? say` about ${f.task}` : ''}${f.tail('comment')}`,
+    say`${f.person('requestedBy', f.by)} requested a decision from ${addressee(f)}${f.has('taskId') ? f.about('about', f.task) : ''}${f.tail('comment')}`,
   'approval.approved': (f) =>
     say`${f.person('decisionBy', f.by)} approved ${f.named('approval', f.id)}${f.tail('comment')}`,
   'approval.rejected': (f) =>
@@ -71,7 +72,7 @@ export const ofRuns: Readonly<Record<string, Teller>> = {
     say`The outcome of ${f.named('approval', f.id)} is waiting: ${f.words('reason')}`,
   'approval.outcome_failed': (f) => say`The outcome of ${f.named('approval', f.id)} failed`,
   'artifact.created': (f) =>
-    say`${f.by} ${f.has('supersedesArtifactId') ? 'revised' : 'delivered'} ${f.it}${f.has('taskId') ? say` for ${f.task}` : ''}`,
+    say`${f.by} ${f.has('supersedesArtifactId') ? 'revised' : 'delivered'} ${f.it}${f.has('taskId') ? f.about('for', f.task) : ''}`,
   'artifact.content_read': (f) => say`${f.by} opened the content of ${f.named('artifact', f.id)}`,
   'artifact.content_purged': (f) =>
     say`${f.by} deleted the content of ${f.named('artifact', f.id)}${f.tail('reason')}`,

@@ -71,10 +71,11 @@ export const ofTasks: Readonly<Record<string, Teller>> = {
   'task.updated': change,
   'task.claimed': (f) => say`${f.person('holderId', f.by)} claimed ${f.it}`,
   'task.completed': (f) => say`${f.by} completed ${f.it} as ${f.words('status')}`,
-  'task.comment_added': (f) => say`${f.person('authorPrincipalId', f.by)} commented on ${f.it}`,
-  'task.comment_edited': (f) => say`${f.person('authorPrincipalId', f.by)} edited a comment on ${f.it}`,
+  'task.comment_added': (f) => say`${f.person('authorPrincipalId', f.by)} commented${f.about('on', f.it)}`,
+  'task.comment_edited': (f) =>
+    say`${f.person('authorPrincipalId', f.by)} edited a comment${f.about('on', f.it)}`,
   'task.mentioned': (f) =>
-    say`${f.person('authorPrincipalId', f.by)} mentioned ${f.people('principalIds')} in ${f.it}`,
+    say`${f.person('authorPrincipalId', f.by)} mentioned ${f.people('principalIds')}${f.about('in', f.it)}`,
   'task.relation_added': (f) =>
     say`${f.by} linked ${f.it} ${lookup(relations, f.text('type')) ?? 'to'} ${f.object('task', 'toTaskId', 'another task')}`,
   'task.relation_removed': (f) =>
@@ -84,7 +85,7 @@ export const ofTasks: Readonly<Record<string, Teller>> = {
   'task.external_reference_removed': external('removed', 'from'),
   'task.made_available': (f) => say`${f.by} made ${f.it} available again`,
   'task.retry_scheduled': (f) =>
-    say`Attempt ${f.number('attempt')} at ${f.it} failed; the next one may start ${f.time('availableAt')}${f.tail('reason')}`,
+    say`Attempt ${f.number('attempt')}${f.about('at', f.it)} failed; the next one may start ${f.time('availableAt')}${f.tail('reason')}`,
   'task.attempts_exhausted': (f) =>
     say`${f.it} is on hold after ${f.count('failedAttempts', 'failed attempt')}${f.tail('reason')}`,
   'task.type_migrated': (f) =>
@@ -94,15 +95,15 @@ export const ofTasks: Readonly<Record<string, Teller>> = {
   'task.completion_work_executed': (f) => say`The follow-up work of ${f.it} was done`,
   'task.completion_work_failed': failedAction,
   'task.verification_started': (f) =>
-    say`Verification ${f.number('attempt')} of ${f.it} started: ${f.count('checks', 'check')}`,
+    say`Verification ${f.number('attempt')}${f.about('of', f.it)} started: ${f.count('checks', 'check')}`,
   'task.verified': (f) =>
-    say`Verification ${f.number('attempt')} of ${f.it} passed: ${f.count('checks', 'check')}`,
+    say`Verification ${f.number('attempt')}${f.about('of', f.it)} passed: ${f.count('checks', 'check')}`,
   'task.verification_failed': (f) =>
-    say`Verification ${f.number('attempt')} of ${f.it} failed${f.has('failedCheck') ? say` at the check ${f.code('failedCheck')}` : ''}: ${f.words('reason')}${f.is('blocked') ? '; the task is blocked' : ''}`,
+    say`Verification ${f.number('attempt')}${f.about('of', f.it)} failed${f.has('failedCheck') ? say` at the check ${f.code('failedCheck')}` : ''}: ${f.words('reason')}${f.is('blocked') ? '; the task is blocked' : ''}`,
   'claim.expired': (f) =>
     f.text('reason') === 'session_inactive'
-      ? say`The claim on ${f.task} ended with its session`
-      : say`The claim on ${f.task} expired: its holder didn't renew the lease`,
+      ? say`The claim${f.about('on', f.task)} ended with its session`
+      : say`The claim${f.about('on', f.task)} expired: its holder didn't renew the lease`,
   'claim.released': (f) => say`${f.by} released ${f.task}${releaseOf(f)}`,
   'work.derived': (f) =>
     say`The rule ${f.named('rule', f.text('ruleId'), f.text('ruleKey'))} ${f.is('created') ? 'created' : 'matched'} ${f.task}`,

@@ -66,6 +66,11 @@ export class Facts {
     return it === 'it' ? ['it'] : [`the ${noun} `, it];
   }
 
+  /** A preposition and an object; nothing on the page of that object: `commented on TASK-1`, `commented`. */
+  about(preposition: string, object: Part): Sentence {
+    return object === 'it' ? [] : [` ${preposition} `, object];
+  }
+
   /** The id of the object that the event is about. */
   get id(): string {
     return this.#event.entityId;
