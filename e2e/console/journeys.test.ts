@@ -154,12 +154,7 @@ describe('journeys through the console', { skip: noBrowser }, () => {
     assert.equal((await baton.tasks.get(task.id)).status, 'done');
     // The task page shows the whole history, from the journal.
     await page.goto(`${world.url}/tasks/${task.publicId}`);
-    for (const sentence of [
-      / paused it to wait for /,
-      / saved checkpoint 1 of it/,
-      / finished it/,
-      / created it/,
-    ])
+    for (const sentence of [/ paused it to wait for /, / saved checkpoint 1/, / finished it/, / created it/])
       await page.getByText(sentence).first().waitFor();
     assert.deepEqual(complaints, []);
   });

@@ -107,7 +107,7 @@ describe('the story of a task', { skip: noBrowser }, () => {
       const activity = page.getByRole('region', { name: 'Activity' });
       await activity.getByText(/^Ada finished it: Replaced four tiles .*, commit 3f2a91c, /).waitFor();
       await activity.getByText(`Four are broken. ${evil}`).waitFor();
-      await activity.getByText(/Ada saved checkpoint 1 of it: Counted the tiles/).click();
+      await activity.getByText(/Ada saved checkpoint 1: Counted the tiles/).click();
       await activity.getByText('run.checkpointed', { exact: true }).waitFor();
       await assertAccessible(page, `a task's story ${colorScheme} ${width}`);
       assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true);

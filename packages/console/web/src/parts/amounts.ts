@@ -10,6 +10,7 @@ const units: readonly [string, number][] = [
 /** A duration with its two largest units: `12 min`, `1 h 5 min`, `42 s`. */
 export function duration(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000));
+  if (seconds === 0) return 'under 1 s';
   const at = units.findIndex(([, size]) => seconds >= size);
   const [unit, size] = units[at] ?? (['s', 1] as const);
   const whole = Math.floor(seconds / size);

@@ -180,7 +180,7 @@ function EventEntry({ event, run }: { readonly event: JournalEvent; readonly run
   const [isOpen, setOpen] = useState(false);
   return (
     <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
-      <summary className={styles.summary}>
+      <summary className={styles.sentence} title={event.type}>
         <SentenceText event={event} within={run.taskId} />{' '}
         <span className="soft">
           <Moment at={event.occurredAt} />

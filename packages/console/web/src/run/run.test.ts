@@ -163,7 +163,7 @@ describe("an attempt's page", () => {
     });
     const text = part('Timeline');
     const places = [
-      'started attempt 2 at it',
+      'started attempt 2',
       'Checkpoint 3 step',
       'shell',
       'Ada steered the agent',

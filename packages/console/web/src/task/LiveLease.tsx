@@ -32,6 +32,9 @@ export function LiveLease({ task }: { task: Task }) {
   // The draft is kept here: between the end of the claim and its detection, neither the holder's actions nor the loss
   // are shown.
   const [result, setResult] = useState('');
+  const isEnded = task.systemStatusCategory.startsWith('terminal');
+  const isOwn = hold !== undefined || loss !== undefined || result !== '';
+  if (isEnded && activeClaimId === null && !isOwn) return null;
   return (
     <section className="card stack" aria-labelledby="lease">
       <h2 id="lease">{hold === undefined ? 'Holder' : 'You hold this task'}</h2>
@@ -51,9 +54,7 @@ export function LiveLease({ task }: { task: Task }) {
           </p>
         </>
       )}
-      {(hold !== undefined || loss !== undefined || result !== '') && (
-        <Hold task={task} hold={hold} loss={loss} result={result} setResult={setResult} />
-      )}
+      {isOwn && <Hold task={task} hold={hold} loss={loss} result={result} setResult={setResult} />}
     </section>
   );
 }

@@ -84,7 +84,7 @@ describe('the story of a task', () => {
       'tasks.listComments': pageOf(comment),
       'tasks.createComment': comment,
     });
-    assert.match(part('Activity'), /Grace commented on it .*\nHalf is done/);
+    assert.match(part('Activity'), /Grace commented .*\nHalf is done/);
     await fill('textbox', 'Your comment', '  Go on. ');
     await submit('textbox', 'Your comment');
     const [asked] = service.askedFor('tasks.createComment');
@@ -348,7 +348,7 @@ describe('the story of a task', () => {
       ),
       [
         'G\nGrace set the priority of it to high',
-        "B\nThe claim on it expired: its holder didn't renew the lease",
+        "B\nThe claim expired: its holder didn't renew the lease",
         'G\nGrace created it',
       ],
     );
@@ -409,7 +409,7 @@ describe('the story of a task', () => {
     sockets
       .at(-1)
       ?.brings({ ...eventOf(task, 'artifact.content_read', 5, { taskId: task.id }), entityId: meId });
-    await see('Grace requested a decision from an approver about it: May I?');
+    await see('Grace requested a decision from an approver: May I?');
     await see('Grace claimed it');
     notSeen('made');
     notSeen('opened the content');

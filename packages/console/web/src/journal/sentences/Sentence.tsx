@@ -140,7 +140,7 @@ function Result({ runId }: { readonly runId: string }) {
     <>
       {summary !== undefined && (
         <>
-          : <em className={styles.quote}>{quoted(summary)}</em>
+          : <em className={styles.quote}>{quoted(summary).replace(/[.\s]+$/, '')}</em>
         </>
       )}
       {commit !== undefined && (

@@ -97,12 +97,17 @@ describe('the sentence of an event', () => {
     [
       'run.control_message.accepted',
       { taskId, operation: 'steer' },
-      'Grace sent a hint to the agent of the task',
+      'Grace sent the agent a hint about the task',
     ],
   ] as const)
     test(`${type}: ${sentence}`, () => assert.equal(told(type, payload), sentence));
 
   test('on the page of its object, the object is called it', () => {
+    assert.equal(told('task.comment_added', {}, taskId), 'Grace commented');
+    assert.equal(
+      told('run.started', { taskId, attempt: 2 }, taskId, { entityId: graceId }),
+      'Grace started attempt 2',
+    );
     assert.equal(
       told('task.created', { publicId: 'TASK-000007', title: 'Mend it' }, taskId),
       'Grace created it',
@@ -148,7 +153,7 @@ describe('the sentence of an event', () => {
     };
     assert.equal(told('run.failed', hostile), 'Attempt 0 at the run failed');
     assert.equal(told('task.updated', { ...hostile, publicId: 'T' }), 'Grace changed T');
-    assert.match(told('run.control_message.accepted', hostile), /^Grace sent a message to the agent of/);
+    assert.match(told('run.control_message.accepted', hostile), /^Grace sent the agent a message about/);
   });
 });
 

@@ -31,7 +31,7 @@ export function CommentForm({ task }: { readonly task: Task }) {
     if (body !== '') add.mutate(body, { onSuccess: () => form.reset() });
   }
   return (
-    <form className="stack" onSubmit={onSubmit}>
+    <form className={`stack ${styles.form}`} onSubmit={onSubmit}>
       <label className="stack">
         <span className="visually-hidden">Your comment</span>
         <textarea name="body" maxLength={10_000} placeholder="Add a comment …" required />
