@@ -25,7 +25,10 @@ interface ContentProps {
  */
 export function ArtifactContent({ kind, artifact, content }: ContentProps): ReactNode {
   const { bytes } = content;
-  const text = useMemo(() => (kind === 'image' ? '' : new TextDecoder().decode(bytes)), [bytes, kind]);
+  const text = useMemo(
+    () => (kind === 'image' ? '' : new TextDecoder().decode(bytes).replace(/\r?\n$/, '')),
+    [bytes, kind],
+  );
   if (kind === 'image') return <ImageContent artifact={artifact} bytes={bytes} />;
   if (text === '') return <p className="soft">The content is empty.</p>;
   if (kind === 'markdown') return <Prose text={text.slice(0, proseCharactersMax)} />;

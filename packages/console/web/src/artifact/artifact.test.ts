@@ -158,7 +158,7 @@ describe('an artifact', () => {
     const line = `${'x'.repeat(99)}\n`;
     await openArtifact({ sizeBytes: 3_000_000 }, line.repeat(30_000));
     await see('Only the first 1.0 MB of 3.0 MB are shown.');
-    await see('500 of 10,001 lines are shown.');
+    await see('500 of 10,000 lines are shown.');
   });
 
   test('an image is a blob of its raster type', async (t) => {
