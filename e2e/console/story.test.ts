@@ -3,7 +3,7 @@ import { after, afterEach, before, describe, test } from 'node:test';
 import type { Lease } from '@baton/sdk';
 import { assertTookLess, byDepth, longTest } from '@baton/testing/depth';
 import { agentPermissions } from '@baton/testing/participant';
-import { assertAccessible, noBrowser } from '../testing/browser.ts';
+import { assertAccessible, noBrowser, until } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
 
 // What an agent delivered and did: a task's page and the page of its attempt, in a browser with the console's policy.
@@ -100,7 +100,7 @@ describe('the story of a task', { skip: noBrowser }, () => {
       await result.getByText('window.ran=1"/>').waitFor();
       const image = result.getByRole('img', { name: 'shot.png' });
       await image.waitFor();
-      assert.equal(await image.evaluate('(one) => one.decode().then(() => one.naturalWidth)'), 2);
+      await until(page, 'document.querySelector(\'main img[src^="blob:"]\')?.naturalWidth === 2');
       const download = page.waitForEvent('download');
       await result.getByRole('button', { name: 'Download' }).first().click();
       assert.equal((await download).suggestedFilename(), 'tiles.csv');
