@@ -54,7 +54,7 @@ describe('the story of a task', { skip: noBrowser }, () => {
     };
   }
 
-  async function publish(lease: Lease, name: string, mediaType: string, bytes: BlobPart) {
+  async function publish(lease: Lease, name: string, mediaType: string, bytes: string | Uint8Array<ArrayBuffer>) {
     const { contentRef } = await world.baton.artifactContents.upload(new Blob([bytes], { type: mediaType }));
     await world.baton.artifacts.create({
       type: 'report',
@@ -157,7 +157,7 @@ describe('the story of a task', { skip: noBrowser }, () => {
 
   longTest(`a task with ${eventsMany} events opens within a second`, async () => {
     const { baton } = world;
-    const { id, publicId } = await baton.tasks.create({ title: 'Much talked about' });
+    const { id } = await baton.tasks.create({ title: 'Much talked about' });
     for (let n = 0; n < eventsMany; n += 40)
       await Promise.all(
         Array.from({ length: 40 }, (_, more) => baton.tasks.createComment(id, { body: `Word ${n + more}` })),
