@@ -151,7 +151,7 @@ function TableContent({ text }: { readonly text: string }) {
   return (
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrollable region */}
-      <div className={styles.scrolls} tabIndex={0} role="region" aria-label="Table">
+      <div className={styles.scrolls} tabIndex={0} role="group" aria-label="Table">
         <table className={styles.table}>
           <thead>
             <tr>
