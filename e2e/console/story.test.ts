@@ -54,7 +54,12 @@ describe('the story of a task', { skip: noBrowser }, () => {
     };
   }
 
-  async function publish(lease: Lease, name: string, mediaType: string, bytes: string | Uint8Array<ArrayBuffer>) {
+  async function publish(
+    lease: Lease,
+    name: string,
+    mediaType: string,
+    bytes: string | Uint8Array<ArrayBuffer>,
+  ) {
     const { contentRef } = await world.baton.artifactContents.upload(new Blob([bytes], { type: mediaType }));
     await world.baton.artifacts.create({
       type: 'report',

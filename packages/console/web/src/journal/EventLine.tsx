@@ -51,9 +51,11 @@ export function RawEvent({ event, isAlone }: { event: JournalEvent; isAlone: boo
         <Link to="/journal" search={{ object: entityId, at: cursor }}>
           View {kind} at this event
         </Link>
+        {(!isAlone || entityType === 'run' || entityType === 'approval') && (
+          <ToObject entityType={entityType} entityId={entityId} />
+        )}
         {!isAlone && (
           <>
-            <ToObject entityType={entityType} entityId={entityId} />
             <Link to="/journal" search={{ object: entityId }}>
               All events of this {kind}
             </Link>

@@ -1,5 +1,4 @@
 import { useQuery } from '@tanstack/react-query';
-import { Link } from '@tanstack/react-router';
 import { createContext, type ReactNode, useContext } from 'react';
 import { type JournalEvent, revealHidden } from '@baton/sdk';
 import { costs, duration } from '../../parts/amounts.ts';
@@ -64,69 +63,27 @@ interface ObjectNameProps {
   readonly name?: string;
 }
 
-/** The name of an object, as a link to its page if it has one. */
+/** The name of an object. It is no link, because a sentence is the label of a line that opens; the opened line has the links. */
 function ObjectName({ type, id, name }: ObjectNameProps) {
-  if (type === 'task') return <TaskName id={id} name={name} />;
-  if (type === 'run')
-    return (
-      <Link to="/runs/$id" params={{ id }} className={styles.object}>
-        {name ?? 'an attempt'}
-      </Link>
-    );
-  if (type === 'workspace') return <WorkspaceName id={id} name={name} />;
-  if (name === undefined && hasName(type)) return <ReadName type={type} id={id} />;
-  return <Named type={type} id={id} name={name ?? id.slice(-8)} />;
-}
-
-function TaskName({ id, name }: { readonly id: string; readonly name: string | undefined }) {
-  const { data } = useQuery({ ...nameQuery('task', id), enabled: useContext(LooksUpNames) });
+  const isNamed = name !== undefined && type !== 'task';
+  const mayLookUp = useContext(LooksUpNames) && !isNamed;
+  const read = useQuery({ ...nameQuery(type, id), enabled: mayLookUp && hasName(type) }).data;
+  const workspace = useQuery({ ...workspaceQuery(id), enabled: mayLookUp && type === 'workspace' }).data
+    ?.name;
+  const known = isNamed ? name : read || workspace || name;
   return (
-    <Link to="/tasks/$ref" params={{ ref: id }} className={styles.object}>
-      {quoted(data ?? name ?? `task ${id.slice(-8)}`)}
-    </Link>
+    <span className={type === 'approval' ? styles.quote : styles.name}>
+      {quoted(known ?? unknownName(type, id))}
+    </span>
   );
 }
 
-function WorkspaceName({ id, name }: { readonly id: string; readonly name: string | undefined }) {
-  const { data } = useQuery({
-    ...workspaceQuery(id),
-    enabled: useContext(LooksUpNames) && name === undefined,
-  });
-  return (
-    <Link to="/" search={{ workspace: id }} className={styles.object}>
-      {quoted(name ?? data?.name ?? `workspace ${id.slice(-8)}`)}
-    </Link>
-  );
-}
-
-function ReadName({ type, id }: { readonly type: string; readonly id: string }) {
-  const { data } = useQuery({ ...nameQuery(type, id), enabled: useContext(LooksUpNames) });
-  // Other nouns precede the name in their sentences.
-  const otherwise = type === 'approval' ? 'an approval' : type === 'artifact' ? 'an artifact' : id.slice(-8);
-  return <Named type={type} id={id} name={data || otherwise} />;
-}
-
-function Named({ type, id, name }: { readonly type: string; readonly id: string; readonly name: string }) {
-  const text = quoted(name);
-  if (type === 'project')
-    return (
-      <Link to="/projects/$id" params={{ id }} className={styles.object}>
-        {text}
-      </Link>
-    );
-  if (type === 'approval')
-    return (
-      <Link to="/approvals/$id" params={{ id }} className={`${styles.object} ${styles.quote}`}>
-        {text}
-      </Link>
-    );
-  if (type === 'process_instance')
-    return (
-      <Link to="/processes/$id" params={{ id }} className={styles.object}>
-        {text}
-      </Link>
-    );
-  return <span className={styles.name}>{text}</span>;
+/** What an object is called whose name can't be read. Other nouns precede the name in their sentences. */
+function unknownName(type: string, id: string): string {
+  if (type === 'approval') return 'an approval';
+  if (type === 'artifact') return 'an artifact';
+  if (type === 'run') return 'an attempt';
+  return type === 'task' ? `task ${id.slice(-8)}` : id.slice(-8);
 }
 
 /** The result of a run: `: fixed the race, commit 3f2a91c, 12 min, $0.42`. */
