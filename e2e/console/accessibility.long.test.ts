@@ -12,6 +12,7 @@ describe('the accessibility of every page', { skip: noBrowser }, () => {
   let world: RunningConsole;
   let publicId: string;
   let approvalId: string;
+  let runId: string;
 
   before(async () => {
     world = await startConsole();
@@ -35,7 +36,12 @@ describe('the accessibility of every page', { skip: noBrowser }, () => {
       { ifMatch: etagOf(await world.baton.tasks.get(task.id)) },
     );
     const session = await world.baton.sessions.open({ clientName: 'a test' });
-    await world.baton.tasks.claim(task.id, { sessionId: session.id, intent: 'To be reviewed' });
+    const claim = await world.baton.tasks.claim(task.id, { sessionId: session.id, intent: 'To be reviewed' });
+    const run = await world.baton.tasks.startRun(task.id, {
+      claimId: claim.id,
+      fencingToken: claim.fencingToken,
+    });
+    runId = run.id;
   });
   afterEach(() => world?.closePages());
   after(() => world?.close());
@@ -55,6 +61,7 @@ describe('the accessibility of every page', { skip: noBrowser }, () => {
         '/?view=board',
         `/tasks/${publicId}`,
         `/approvals/${approvalId}`,
+        `/runs/${runId}`,
         '/?q=nothing+is+called+so',
         '/inbox/nowhere',
         '/account',

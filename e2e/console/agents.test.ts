@@ -160,7 +160,7 @@ describe('agents and sessions', { skip: noBrowser }, () => {
       const lines = page.getByRole('list', { name: 'Events, the newest first' }).locator('summary');
       const types = async (count: number) => {
         await until(page, `document.querySelectorAll('main ol summary').length === ${count}`);
-        return (await lines.allInnerTexts()).map((text) => /^[a-z_.]+/.exec(text)?.[0]);
+        return (await lines.allInnerTexts()).map((text) => /[a-z_]+\.[a-z_.]+/.exec(text)?.[0]);
       };
       await lines.first().waitFor();
       await keyboard.press('/');

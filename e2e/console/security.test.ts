@@ -21,7 +21,7 @@ import { type HostileWorld, mark, writeHostileTexts } from '../testing/hostile-t
 // sends.
 
 const policy =
-  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
+  "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; font-src 'self'; " +
   "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'";
 
 /** Pages without user input: the state of the system, and responses of a memory service. */

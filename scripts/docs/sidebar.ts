@@ -34,6 +34,7 @@ const ownSections: readonly Section[] = [
       { file: 'docs/processes.md', label: 'Processes' },
       { file: 'docs/agents.md', label: 'Agents and connections' },
       { file: 'docs/identity.md', label: 'Identity' },
+      { file: 'docs/follow.md', label: 'Follow what agents do' },
       { file: 'docs/notifications.md', label: 'Notifications' },
       {
         label: 'Workload identity',

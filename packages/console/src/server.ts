@@ -63,6 +63,7 @@ const pages = new Set([
   'consent',
   'start',
   'tasks',
+  'runs',
   'inbox',
   'approvals',
   'people',

@@ -75,7 +75,7 @@ export function useLive(isAllowed: boolean): 'live' | 'connecting' | 'not live' 
         for await (const event of baton.events.follow({ signal: stop.signal })) {
           show(event);
           for (const watcher of watchers) watcher(event);
-          for (const key of queryKeysOf(event.entityType)) refetches.request(key);
+          for (const key of queryKeysOf(event)) refetches.request(key);
         }
       } catch (error) {
         if (stop.signal.aborted) return;
@@ -112,13 +112,15 @@ function readAgain(queries: QueryClient, key: string): Promise<unknown> {
     return pages.length > pagesMax && Date.now() - state.dataUpdatedAt < longListMs;
   };
   // Long lists are only marked as stale: they are refetched when the page is opened or the window gets the focus.
-  void queries.invalidateQueries({ queryKey: [key], predicate: isLongAndNew, refetchType: 'none' });
-  return queries.invalidateQueries({ queryKey: [key], predicate: (query) => !isLongAndNew(query) });
+  const queryKey = key.split(' ');
+  void queries.invalidateQueries({ queryKey, predicate: isLongAndNew, refetchType: 'none' });
+  return queries.invalidateQueries({ queryKey, predicate: (query) => !isLongAndNew(query) });
 }
 
-/** The first elements of the query keys that an event about this entity may affect. */
-function queryKeysOf(entityType: string): string[] {
-  if (['task', 'claim', 'run'].includes(entityType)) return ['tasks', 'inbox', 'me'];
+/** The first elements of the query keys that an event may affect, separated by spaces. */
+function queryKeysOf({ entityType, entityId }: JournalEvent): string[] {
+  if (entityType === 'run') return ['tasks', 'inbox', 'me', `runs ${entityId}`];
+  if (['task', 'claim'].includes(entityType)) return ['tasks', 'inbox', 'me'];
   if (['comment', 'task_relation'].includes(entityType)) return ['tasks', 'me'];
   if (entityType === 'approval') return ['approvals', 'tasks', 'me'];
   if (entityType === 'session') return ['me'];

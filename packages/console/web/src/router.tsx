@@ -16,7 +16,6 @@ import { processesSearch } from './processes/processes-search.ts';
 import { meQuery, queries } from './queries.ts';
 import { Root } from './shell/Root.tsx';
 import { Missing, Shell } from './shell/Shell.tsx';
-import { TaskPage } from './task/TaskPage.tsx';
 import { WorkPage } from './work/WorkPage.tsx';
 import { workSearch } from './work/work-search.ts';
 
@@ -92,7 +91,11 @@ const pages = [
     component: lazyRouteComponent(() => import('./overview/OverviewPage.tsx'), 'OverviewPage'),
     validateSearch: strictly(overviewSearch),
   }),
-  createRoute({ getParentRoute: () => shell, path: '/tasks/$ref', component: TaskPage }),
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/tasks/$ref',
+    component: lazyRouteComponent(() => import('./task/TaskPage.tsx'), 'TaskPage'),
+  }),
   createRoute({
     getParentRoute: () => shell,
     path: '/inbox',
@@ -102,6 +105,11 @@ const pages = [
     getParentRoute: () => shell,
     path: '/approvals/$id',
     component: lazyRouteComponent(() => import('./approval/ApprovalPage.tsx'), 'ApprovalPage'),
+  }),
+  createRoute({
+    getParentRoute: () => shell,
+    path: '/runs/$id',
+    component: lazyRouteComponent(() => import('./run/RunPage.tsx'), 'RunPage'),
   }),
   createRoute({
     getParentRoute: () => shell,

@@ -10,6 +10,16 @@ export interface LiveTask {
   readonly question?: string;
   /** The agent's progress reports, one sentence per step. */
   readonly steps: readonly string[];
+  /** The file that the agent delivers. */
+  readonly artifact?: LiveArtifact;
+  /** The commit that the agent names in its result. */
+  readonly commit?: string;
+}
+
+export interface LiveArtifact {
+  readonly name: string;
+  readonly mediaType: string;
+  readonly text: string;
 }
 
 /** The work of a small team that adds a new checkout to its shop, in an order in which it can be done. */
@@ -21,6 +31,11 @@ export const liveBacklog: readonly LiveTask[] = [
     priority: 'critical',
     after: [],
     steps: ['Read 212 mails.', 'Grouped them by wish.', 'The five most frequent wishes are listed.'],
+    artifact: {
+      name: 'wishes.csv',
+      mediaType: 'text/csv',
+      text: 'wish,mails\nPay without an account,61\nSee the tax before paying,44\nPay in two clicks,38\nA receipt by e-mail,27\n"A page in French, too",19\n',
+    },
   },
   {
     key: 'vouchers',
@@ -37,6 +52,11 @@ export const liveBacklog: readonly LiveTask[] = [
     priority: 'low',
     after: [],
     steps: ['Read the terms of sale.', 'Wrote the page.', 'It has 240 words.'],
+    artifact: {
+      name: 'returns.md',
+      mediaType: 'text/markdown',
+      text: '# Returns\n\nYou can return everything within **30 days**.\n\n1. Print the label in *Your orders*.\n2. Bring the parcel to any post office.\n\n| Item | Who pays |\n|---|---|\n| damaged | the shop |\n| changed your mind | you |\n',
+    },
   },
   {
     key: 'libraries',
@@ -45,6 +65,12 @@ export const liveBacklog: readonly LiveTask[] = [
     priority: 'medium',
     after: [],
     steps: ['Updated eleven libraries.', 'The tests pass.', 'No security issue is open.'],
+    artifact: {
+      name: 'tests.log',
+      mediaType: 'text/plain',
+      text: '\u001b[1mnpm test\u001b[0m\n\u001b[32m✔\u001b[0m basket (41 tests)\n\u001b[32m✔\u001b[0m orders (112 tests)\n\u001b[33m!\u001b[0m payment: 1 test is slow (2.1 s)\n\u001b[32m✔\u001b[0m payment (58 tests)\n\u001b[1;32m211 passed\u001b[0m, 0 failed\n',
+    },
+    commit: '7c41e0b92d',
   },
   {
     key: 'behaviour',
@@ -66,6 +92,11 @@ export const liveBacklog: readonly LiveTask[] = [
       'Wrote the table of rates.',
       '48 examples come out right.',
     ],
+    artifact: {
+      name: 'rates.json',
+      mediaType: 'application/json',
+      text: '{"from":"2027-01-01","rates":{"AT":20,"BE":21,"DE":19,"ES":21,"FR":20,"IT":22}}',
+    },
   },
   {
     key: 'page',
@@ -82,6 +113,12 @@ export const liveBacklog: readonly LiveTask[] = [
     priority: 'high',
     after: ['behaviour'],
     steps: ['A card is charged.', 'A rejected card is reported.', 'A confirmation by the bank works.'],
+    artifact: {
+      name: 'charge.diff',
+      mediaType: 'text/x-diff',
+      text: "--- a/src/payment/charge.ts\n+++ b/src/payment/charge.ts\n@@ -12,3 +12,5 @@ export async function charge(order: Order) {\n   const result = await bank.charge(order.total);\n-  return result.ok;\n+  if (result.code === 'confirmation_required') return confirm(order, result.url);\n+  if (!result.ok) throw new CardRejected(result.reason);\n+  return result.receipt;\n }\n",
+    },
+    commit: 'a90f3d51c7',
   },
   {
     key: 'receipt',

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { BatonClient, Lease } from '@baton/sdk';
-import type { LiveTask } from './backlog.ts';
+import { type BatonClient, BatonError, type Lease } from '@baton/sdk';
+import type { LiveArtifact, LiveTask } from './backlog.ts';
 
 export interface LiveAgentOptions {
   readonly name: string;
@@ -32,7 +32,9 @@ export async function runLiveAgent(options: LiveAgentOptions): Promise<void> {
 
 async function doTask(lease: Lease, { baton, script, visitorId, stepMs, signal, say }: LiveAgentOptions) {
   const { task } = lease;
-  const { steps, question } = script.get(task.id) ?? { steps: [] };
+  const { steps, question, artifact, commit }: Partial<LiveTask> & Pick<LiveTask, 'steps'> = script.get(
+    task.id,
+  ) ?? { steps: [] };
   say(`takes ${task.publicId}: ${task.title}`);
   const either = AbortSignal.any([signal, lease.signal]);
   const { checkpoints } = await lease.context();
@@ -53,9 +55,40 @@ async function doTask(lease: Lease, { baton, script, visitorId, stepMs, signal, 
       say(`requests your approval for ${task.publicId}: ${question}`);
       return;
     }
+    await recordAction(lease, baton, index);
     await lease.checkpoint('step', { step });
-    await lease.comment({ body: step });
   }
-  await lease.succeed({ steps: steps.length });
+  if (artifact !== undefined) await publish(lease, baton, artifact);
+  await lease.succeed({
+    summary: steps.at(-1) ?? 'Done.',
+    steps: steps.length,
+    ...(commit !== undefined && { commit }),
+  });
   say(`has done ${task.publicId}`);
+}
+
+/** Records what a call of a model would have used. */
+async function recordAction(lease: Lease, baton: BatonClient, index: number): Promise<void> {
+  const inputTokens = 2_000 + Math.round(Math.random() * 6_000);
+  const outputTokens = 200 + Math.round(Math.random() * 1_200);
+  const usage = {
+    inputTokens,
+    outputTokens,
+    costMicros: inputTokens * 3 + outputTokens * 15,
+    currency: 'USD',
+  };
+  const action = { action: `model call ${index + 1}`, status: 'completed', usage };
+  await lease.write(({ signal }) => baton.runs.createAction(lease.run.id, action, { signal }));
+}
+
+/** Publishes the file of a task; without a store for contents, its text is part of the record. */
+async function publish(lease: Lease, baton: BatonClient, { name, mediaType, text }: LiveArtifact) {
+  const file = { type: 'document', name };
+  try {
+    const { contentRef } = await baton.artifactContents.upload(new Blob([text], { type: mediaType }));
+    await lease.putArtifact({ ...file, contentRef });
+  } catch (error) {
+    if (!(error instanceof BatonError) || error.code !== 'content_store_unavailable') throw error;
+    await lease.putArtifact({ ...file, content: { text } });
+  }
 }

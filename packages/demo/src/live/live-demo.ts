@@ -42,6 +42,7 @@ const agentPermissions = [
   'tasks.claim',
   'task_types.read',
   'sessions.open',
+  'artifacts.write',
   'approvals.read',
   'approvals.manage',
 ];

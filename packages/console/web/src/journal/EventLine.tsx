@@ -1,47 +1,47 @@
 import { Link } from '@tanstack/react-router';
-import { useState } from 'react';
+import { useRef, useState } from 'react';
 import type { JournalEvent } from '@baton/sdk';
+import { CopyButton } from '../parts/CopyButton.tsx';
 import { Moment } from '../parts/Moment.tsx';
 import { Who } from '../parts/Who.tsx';
 import styles from './journal.module.css';
 import { isId } from './journal-search.ts';
+import { LooksUpNames, SentenceText } from './sentences/Sentence.tsx';
+import { useInSight } from './use-in-sight.ts';
 
 const payloadCharactersMax = 4000;
 
 /**
- * One event, with its payload and related links on demand.
- * @param isAlone whether the page already shows the event's object
+ * One event as a sentence, with its code. Opened, it shows the payload and related links.
+ * @param within the id of the object whose page shows the line
  */
-export function EventLine({ event, isAlone = false }: { event: JournalEvent; isAlone?: boolean }) {
-  const subject = isAlone ? partOf(event) : subjectOf(event);
+export function EventLine({ event, within }: { event: JournalEvent; within?: string }) {
   // Only a few of hundreds of lines are ever expanded, so the payload is rendered only then.
   const [isOpen, setOpen] = useState(false);
+  const line = useRef<HTMLLIElement>(null);
+  const isInSight = useInSight(line);
   return (
-    <li className={styles.event}>
+    <li ref={line} className={styles.event}>
       <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
         <summary>
           <span className={styles.what}>
-            <span className={styles.type}>{event.type}</span>
-            {subject !== '' && (
-              <span className={`soft ${styles.subject}`} title={subject}>
-                {subject}
-              </span>
-            )}
+            <LooksUpNames value={isInSight}>
+              <SentenceText event={event} {...(within !== undefined && { within })} />
+            </LooksUpNames>
           </span>
-          <span className={styles.by}>
-            {event.actorId === null ? <span className="soft">Baton</span> : <Who id={event.actorId} />}
-          </span>
+          <span className={styles.type}>{event.type}</span>
           <span className={`soft ${styles.when}`}>
             <Moment at={event.occurredAt} />
           </span>
         </summary>
-        {isOpen && <Inside event={event} isAlone={isAlone} />}
+        {isOpen && <RawEvent event={event} isAlone={within !== undefined} />}
       </details>
     </li>
   );
 }
 
-function Inside({ event, isAlone }: { event: JournalEvent; isAlone: boolean }) {
+/** An event as the journal has it, with a button that copies its code, and related links. */
+export function RawEvent({ event, isAlone }: { event: JournalEvent; isAlone: boolean }) {
   const { type, entityType, entityId, actorId, cursor } = event;
   const payload = JSON.stringify(event.payload, null, 2);
   const kind = entityType.replaceAll('_', ' ');
@@ -51,9 +51,11 @@ function Inside({ event, isAlone }: { event: JournalEvent; isAlone: boolean }) {
         <Link to="/journal" search={{ object: entityId, at: cursor }}>
           View {kind} at this event
         </Link>
+        {(!isAlone || entityType === 'run' || entityType === 'approval') && (
+          <ToObject entityType={entityType} entityId={entityId} />
+        )}
         {!isAlone && (
           <>
-            <ToObject entityType={entityType} entityId={entityId} />
             <Link to="/journal" search={{ object: entityId }}>
               All events of this {kind}
             </Link>
@@ -67,6 +69,11 @@ function Inside({ event, isAlone }: { event: JournalEvent; isAlone: boolean }) {
             )}
           </>
         )}
+      </p>
+      <p className={`row ${styles.leads}`}>
+        <code className="mono">{type}</code>
+        <CopyButton text={type} label="Copy code" />
+        <CopyButton text={JSON.stringify(event, null, 2)} label="Copy event" />
       </p>
       <pre className={`mono ${styles.payload}`}>
         {payload.slice(0, payloadCharactersMax)}
@@ -82,6 +89,12 @@ export function ToObject({ entityType, entityId }: { entityType: string; entityI
     return (
       <Link to="/tasks/$ref" params={{ ref: entityId }}>
         Open task
+      </Link>
+    );
+  if (entityType === 'run')
+    return (
+      <Link to="/runs/$id" params={{ id: entityId }}>
+        Open attempt
       </Link>
     );
   if (entityType === 'project')
@@ -116,15 +129,4 @@ export function subjectOf({ payload, entityType, entityId }: JournalEvent): stri
   return words.length > 0
     ? words.join(' ').slice(0, 200)
     : `${entityType.replaceAll('_', ' ')} ${entityId.slice(-8)}`;
-}
-
-/** The part of the object that the event is about, or its new state. */
-function partOf({ payload }: JournalEvent): string {
-  const { element, stage, status, statusKey, reason, kind, outcome, changes } = payload;
-  const changed =
-    typeof changes === 'object' && changes !== null ? Object.keys(changes).join(', ') : undefined;
-  return [element ?? stage, outcome ?? status ?? statusKey ?? kind, changed ?? reason]
-    .filter((word) => typeof word === 'string')
-    .join(' · ')
-    .slice(0, 200);
 }

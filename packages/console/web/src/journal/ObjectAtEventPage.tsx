@@ -120,7 +120,7 @@ function State({ then: { events, isCut } }: { then: Then }) {
             .slice(-eventsShownMax)
             .toReversed()
             .map((one) => (
-              <EventLine key={one.id} event={one} isAlone />
+              <EventLine key={one.id} event={one} within={event.entityId} />
             ))}
         </ol>
         {events.length > eventsShownMax && (

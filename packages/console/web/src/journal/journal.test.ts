@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
 import type { JournalEvent } from '@baton/sdk';
+import { approvalWith } from '../testing/approvals.ts';
 import {
   type Answers,
   address,
   all,
   click,
+  copied,
+  exampleOf,
   fill,
   find,
   isThere,
@@ -52,19 +55,72 @@ const journalOf = (...items: JournalEvent[]): Answers => ({
 const types = () => [...document.querySelectorAll('main ol .type')].map((one) => one.textContent);
 
 describe('the journal', () => {
-  test('shows each event with its subject, actor and time', async () => {
+  test('shows each event as a sentence with its code and time; untrusted text is no markup', async () => {
+    const task = taskWith({ title: `Mend ${evil}` });
     await open('/journal', {
-      answers: journalOf(
-        event('task.updated', { payload: { publicId: 'TASK-000007', title: `Mend ${evil}` } }),
-        event('claim.expired', { actorId: null, entityType: 'claim', payload: {} }),
-      ),
+      answers: {
+        ...answersOf(task),
+        ...journalOf(
+          event('task.claimed', {
+            entityId: task.id,
+            payload: { publicId: task.publicId, holderId: graceId },
+          }),
+          event('claim.expired', {
+            actorId: null,
+            entityType: 'claim',
+            payload: { taskId: task.id, reason: 'expired' },
+          }),
+          event('task.made_available', { payload: { publicId: `TASK-7 ${evil}` } }),
+        ),
+        'tasks.get': ({ ids: [ref] }) => (ref === task.id ? task : new Refusal(404, 'not_found')),
+      },
     });
-    assert.match(
-      seen(all('listitem', /^task\.updated/)[0]),
-      new RegExp('^task\\.updated\\s*TASK-000007 Mend <img .*Grace'),
-    );
-    assert.match(seen(all('listitem', /^claim\.expired/)[0]), /claim 000000cc\s*Baton/);
-    assert.equal(document.querySelector('img'), null);
+    await see(`Grace claimed ${task.publicId} Mend ${evil}`);
+    assert.match(seen(all('listitem', /task\.claimed/)[0]), /task\.claimed.* ago$/s);
+    await see(`The claim on ${task.publicId} Mend ${evil} expired: its holder didn't renew the lease`);
+    await see(`Grace made TASK-7 ${evil} available again`);
+    assert.equal(document.querySelector('main img'), null);
+  });
+
+  test('shows the question of a decision, and the result of a run', async () => {
+    const approval = approvalWith({ id: graceId, comment: 'May I run the migration?' });
+    const run = exampleOf('runs.get', {
+      id: meId,
+      output: { summary: 'Fixed the race', commit: '3f2a91c' },
+      startedAt: '2026-03-02T09:00:00.000Z',
+      finishedAt: '2026-03-02T09:12:00.000Z',
+      usage: { inputTokens: 1, outputTokens: 1, costs: [{ currency: 'USD', costMicros: 420_000 }] },
+    });
+    await open('/journal', {
+      answers: {
+        ...journalOf(
+          event('approval.approved', {
+            entityType: 'approval',
+            payload: { decisionBy: meId, comment: 'Go' },
+          }),
+          event('run.succeeded', { entityType: 'run', entityId: run.id, payload: { taskId: graceId } }),
+        ),
+        'approvals.get': approval,
+        'runs.get': run,
+        'tasks.get': taskWith({ publicId: 'TASK-000007', title: 'Mend it' }),
+      },
+    });
+    await see('Ada approved May I run the migration?: Go');
+    await see('Grace finished TASK-000007 Mend it: Fixed the race, commit 3f2a91c, 12 min, $0.42');
+    (await find('summary', /^Ada approved/)).click();
+    await settled();
+    assert.equal((await find('link', 'Open approval')).getAttribute('href'), `/approvals/${graceId}`);
+  });
+
+  test('an event whose names are not readable is shown with those in its payload', async () => {
+    await open('/journal', {
+      answers: {
+        ...journalOf(event('task.claimed', { payload: { publicId: 'TASK-000007', holderId: graceId } })),
+        'tasks.get': new Refusal(404, 'not_found'),
+        'principals.get': new Refusal(403, 'permission_denied'),
+      },
+    });
+    await see('000000cc claimed TASK-000007');
   });
 
   test('has an empty state', async () => {
@@ -74,10 +130,10 @@ describe('the journal', () => {
 
   test('an opened event links to its object, its object at that time, its type and its actor, and shows its payload', async () => {
     await open('/journal', { answers: journalOf(event('task.updated', { payload: { note: 'as it is' } })) });
-    (await find('summary', /^task\.updated/)).click();
+    (await find('summary', /task\.updated/)).click();
     await settled();
     const hrefs = Object.fromEntries(
-      [...document.querySelectorAll('main li a')].map((one) => [
+      [...document.querySelectorAll('main li details > div a')].map((one) => [
         one.textContent,
         decodeURIComponent(one.getAttribute('href') ?? ''),
       ]),
@@ -90,6 +146,9 @@ describe('the journal', () => {
       'All events by Grace': `/journal?actor=${graceId}`,
     });
     await see('"note": "as it is"');
+    await click('button', 'Copy code');
+    assert.deepEqual(copied, ['task.updated']);
+    await see('Copied');
   });
 
   test('queries the parameters of the URL, and drops unknown ones', async () => {
@@ -182,9 +241,9 @@ describe('the journal', () => {
   test('/ focuses its filter, j and k navigate its lines', async () => {
     await open('/journal', { answers: journalOf(event('task.updated'), event('task.created')) });
     await press('j');
-    assert.match(document.activeElement?.textContent ?? '', /^task\.updated/);
+    assert.match(document.activeElement?.textContent ?? '', /task\.updated/);
     await press('j');
-    assert.match(document.activeElement?.textContent ?? '', /^task\.created/);
+    assert.match(document.activeElement?.textContent ?? '', /task\.created/);
     await press('k', '/');
     assert.equal(document.activeElement?.id, 'journal-types');
   });

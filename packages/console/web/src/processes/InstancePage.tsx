@@ -106,7 +106,7 @@ export function InstancePage() {
         )}
         <ol className={journal.plain}>
           {events.data?.map((event) => (
-            <EventLine key={event.id} event={event} isAlone />
+            <EventLine key={event.id} event={event} within={id} />
           ))}
         </ol>
         {events.data?.length === shownMax && (

@@ -321,7 +321,16 @@ describe('the session', () => {
     happens();
     await see('Baton is not responding. This page shows its last known data and reconnects automatically.');
     const comment = itemOf('tasks.listComments', { body: 'Written during the outage' });
-    service.answer({ 'harness.getContext': meWith(), 'tasks.listComments': pageOf(comment) });
+    const commented = itemOf('events.list', {
+      type: 'task.comment_added',
+      entityId: task.id,
+      payload: { commentId: comment.id },
+    });
+    service.answer({
+      'harness.getContext': meWith(),
+      'tasks.listComments': pageOf(comment),
+      'events.list': { items: [commented], nextCursor: 'ec1_end', hasMore: false, prevCursor: null },
+    });
     happens();
     await unseen('Baton is not responding.');
     await see('Written during the outage');

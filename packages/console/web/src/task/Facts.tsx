@@ -2,6 +2,8 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import type { ReactNode } from 'react';
 import type { Task } from '@baton/sdk';
+import { isId } from '../journal/journal-search.ts';
+import { nameQuery } from '../journal/sentences/names.ts';
 import { Moment } from '../parts/Moment.tsx';
 import { Who } from '../parts/Who.tsx';
 import { workspaceQuery } from '../queries.ts';
@@ -46,6 +48,7 @@ export function Facts({ task }: { task: Task }) {
             <Moment at={task.dueDate} />
           </Fact>
         )}
+        <Origin task={task} />
         <Fact name="Created by">
           <Who id={task.createdBy} />{' '}
           <span className="soft">
@@ -60,6 +63,34 @@ export function Facts({ task }: { task: Task }) {
       </dl>
     </section>
   );
+}
+
+/** What made the task, with a link to it: a process step or a rule. */
+function Origin({ task: { origin } }: { readonly task: Task }) {
+  const { kind, ref, ruleId } = origin;
+  const [, instanceId, element] = /^process\/([\da-f-]{36})(?:\/(.{1,200}))?$/.exec(ref ?? '') ?? [];
+  if (kind === 'process' && instanceId !== undefined)
+    return (
+      <Fact name="Made by">
+        <Link to="/processes/$id" params={{ id: instanceId }}>
+          Process <NameOf type="process_instance" id={instanceId} />
+        </Link>
+        {element !== undefined && <span className="soft">, step {element}</span>}
+      </Fact>
+    );
+  if (kind === 'rule' && ruleId != null && isId(ruleId))
+    return (
+      <Fact name="Made by">
+        <Link to="/journal" search={{ object: ruleId }}>
+          Rule <NameOf type="rule" id={ruleId} />
+        </Link>
+      </Fact>
+    );
+  return null;
+}
+
+function NameOf({ type, id }: { readonly type: string; readonly id: string }) {
+  return <>{useQuery(nameQuery(type, id)).data || id.slice(-8)}</>;
 }
 
 /** Whether an instant is in the future. Year 9999 means no date. */

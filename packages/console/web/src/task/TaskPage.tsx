@@ -1,6 +1,7 @@
 import { useQuery } from '@tanstack/react-query';
 import { getRouteApi, Link } from '@tanstack/react-router';
 import { lazy, Suspense, useState } from 'react';
+import { Avatar } from '../parts/Avatar.tsx';
 import { Priority, Status } from '../parts/Category.tsx';
 import { Moment } from '../parts/Moment.tsx';
 import { ErrorNote, Loading } from '../parts/Notes.tsx';
@@ -10,23 +11,23 @@ import { taskQuery } from '../queries.ts';
 import { useKeys } from '../shell/keys.ts';
 import { useTitle } from '../shell/title.ts';
 import { AssigneeNote } from './AssigneeNote.tsx';
-import { Checks } from './Checks.tsx';
+import { Activity } from './activity/Activity.tsx';
 import { ClaimabilityReasons } from './ClaimabilityReasons.tsx';
 import { ClaimButton } from './ClaimButton.tsx';
-import { Comments } from './Comments.tsx';
+import { Checks } from './checks/Checks.tsx';
 import { Facts } from './Facts.tsx';
-import { LiveLease } from './LiveLease.tsx';
+import { HeldBy, LiveLease } from './LiveLease.tsx';
 import { Moves } from './Moves.tsx';
 import { Relations } from './Relations.tsx';
 import { Runs } from './Runs.tsx';
+import { Result } from './result/Result.tsx';
 import { StepForm } from './step-form/StepForm.tsx';
-import { Timeline } from './Timeline.tsx';
 import styles from './task.module.css';
 
 const EditTask = lazy(() => import('./EditTask.tsx'));
 const route = getRouteApi('/shell/tasks/$ref');
 
-/** A task with its holder, claimability, checks, comments and events. */
+/** A task's story: what is to be done, who holds it, what was delivered and proved, and everything that happened. */
 export function TaskPage() {
   const { ref } = route.useParams();
   const query = useQuery(taskQuery(ref));
@@ -59,9 +60,15 @@ export function TaskPage() {
           <Status task={task} />
           <Priority priority={task.priority} />
           <span>
-            {task.assigneeId !== null && <span className="soft">Assignee </span>}
+            {task.assigneeId !== null && (
+              <>
+                <span className="soft">Assignee </span>
+                <Avatar id={task.assigneeId} />{' '}
+              </>
+            )}
             <Who id={task.assigneeId} nobody="Unassigned" />
           </span>
+          <HeldBy task={task} />
           <span className="soft">
             updated <Moment at={task.updatedAt} />
           </span>
@@ -94,6 +101,7 @@ export function TaskPage() {
             )}
           </section>
           <StepForm task={task} />
+          <Result task={task} />
         </div>
         <aside className={`stack ${styles.state}`} aria-label="Task state">
           <LiveLease key={task.id} task={task} />
@@ -104,8 +112,7 @@ export function TaskPage() {
         </aside>
         <div className={`stack ${styles.rest}`}>
           <Checks task={task} />
-          <Comments task={task} />
-          <Timeline task={task} />
+          <Activity key={task.id} task={task} />
         </div>
       </div>
     </article>

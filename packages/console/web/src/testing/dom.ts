@@ -94,6 +94,7 @@ function provideGlobals(): void {
   define(globalThis, 'BroadcastChannel', FakeChannel);
   define(globalThis, 'WebSocket', FakeSocket);
   define(globalThis, 'ResizeObserver', FakeObserver);
+  define(globalThis, 'IntersectionObserver', FakeIntersections);
   define(globalThis, 'Notification', FakeNotification);
   define(window.navigator, 'locks', locks);
   define(globalThis, 'scrollTo', () => undefined);
@@ -202,6 +203,25 @@ class FakeObserver {
   observe(): void {}
   unobserve(): void {}
   disconnect(): void {}
+}
+
+interface Intersection {
+  readonly target: unknown;
+  readonly isIntersecting: boolean;
+}
+
+/** happy-dom has no layout: everything is on the screen. */
+class FakeIntersections extends FakeObserver {
+  readonly #report: (entries: readonly Intersection[]) => void;
+
+  constructor(report: (entries: readonly Intersection[]) => void) {
+    super();
+    this.#report = report;
+  }
+
+  override observe(target?: unknown): void {
+    queueMicrotask(() => this.#report([{ target, isIntersecting: true }]));
+  }
 }
 
 function dirnameOf(path: string): string {

@@ -13,7 +13,7 @@ import {
   toldToTabs,
 } from './dom.ts';
 import { all, type Role, textIn } from './look.ts';
-import { type Answers, exampleOf, FakeService, type Others } from './service.ts';
+import { type Answers, exampleOf, FakeService, type Others, Refusal } from './service.ts';
 
 const { createElement } = await import('react');
 const { createRoot } = await import('react-dom/client');
@@ -89,6 +89,9 @@ const usual: Answers = {
   'approvals.get': ({ ids: [id = ''] }) => approvalWith({ id }),
   // The navigation counts them while the administration is unlocked.
   'identity.signInRequests.list': { items: [], next_after: null },
+  // Sentences about events look up the names of their objects.
+  'tasks.get': new Refusal(404, 'not_found'),
+  'runs.get': new Refusal(404, 'not_found'),
   'principals.get': ({ ids: [id = ''] }) =>
     exampleOf('principals.get', {
       id,

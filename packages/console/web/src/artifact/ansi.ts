@@ -1,0 +1,112 @@
+/** A piece of a line of a log, with the style that its escape sequences set. */
+export interface AnsiPiece {
+  readonly text: string;
+  /** Names of CSS classes: `fg1`, `bg4`, `bold`, `dim`, `italic`, `underline`. */
+  readonly style: readonly string[];
+}
+
+interface Style {
+  readonly foreground: number | undefined;
+  readonly background: number | undefined;
+  readonly bold: boolean;
+  readonly dim: boolean;
+  readonly italic: boolean;
+  readonly underline: boolean;
+}
+
+const plain: Style = {
+  foreground: undefined,
+  background: undefined,
+  bold: false,
+  dim: false,
+  italic: false,
+  underline: false,
+};
+/** A line with more pieces, or a longer one, is shown without the rest. */
+const piecesMax = 200;
+const lineCharactersMax = 4_000;
+
+/** Escape sequences of terminals. Only colours and weights (`m`) have an effect; all others are left out. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the escape sequences of a log begin with one
+const sequences =
+  /\u001b(?:\[([0-9;:]*)[ -/]*([@-~])|\][^\u0007\u001b]{0,2000}(?:\u0007|\u001b\\)|[ -/]*[0-~])/g;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: these characters would change how a line is shown
+const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
+
+/** Splits the text of a log into lines of styled pieces. The result contains no markup: it is rendered as text. */
+export function ansiLines(text: string, linesMax: number): AnsiPiece[][] {
+  let style = plain;
+  const lines: AnsiPiece[][] = [];
+  for (const line of text.split('\n', linesMax)) {
+    // What a carriage return overwrites is not visible in a terminal.
+    const shown = line.replace(/\r+$/, '').split('\r').at(-1) ?? '';
+    const [pieces, next] = piecesOf(shown.slice(0, lineCharactersMax), style);
+    lines.push(shown.length > lineCharactersMax ? [...pieces, { text: ' …', style: [] }] : pieces);
+    style = next;
+  }
+  return lines;
+}
+
+function piecesOf(line: string, before: Style): [AnsiPiece[], Style] {
+  let style = before;
+  let at = 0;
+  const pieces: AnsiPiece[] = [];
+  const push = (text: string) => {
+    const clean = text.replaceAll(controls, '');
+    if (clean !== '' && pieces.length < piecesMax) pieces.push({ text: clean, style: classesOf(style) });
+  };
+  for (const match of line.matchAll(sequences)) {
+    push(line.slice(at, match.index));
+    at = match.index + match[0].length;
+    if (match[2] === 'm') style = styled(style, match[1] ?? '');
+  }
+  push(line.slice(at));
+  return [pieces, style];
+}
+
+function styled(before: Style, parameters: string): Style {
+  const codes = parameters.split(/[;:]/, 32).map(Number);
+  let style = before;
+  for (let place = 0; place < codes.length; place += 1) {
+    const code = codes[place] ?? 0;
+    if (code === 38 || code === 48) {
+      const isIndexed = codes[place + 1] === 5;
+      const colour = isIndexed ? basicOf(codes[place + 2] ?? 0) : undefined;
+      style = { ...style, ...(code === 38 ? { foreground: colour } : { background: colour }) };
+      place += isIndexed ? 2 : 4;
+    } else style = withCode(style, code);
+  }
+  return style;
+}
+
+/** The basic colour of an index of the palette; other indexes have none. */
+const basicOf = (index: number): number | undefined => (index >= 0 && index < 16 ? index : undefined);
+
+function withCode(style: Style, code: number): Style {
+  if (code === 0) return plain;
+  if (code === 1) return { ...style, bold: true };
+  if (code === 2) return { ...style, dim: true };
+  if (code === 3) return { ...style, italic: true };
+  if (code === 4) return { ...style, underline: true };
+  if (code === 22) return { ...style, bold: false, dim: false };
+  if (code === 23) return { ...style, italic: false };
+  if (code === 24) return { ...style, underline: false };
+  if (code === 39) return { ...style, foreground: undefined };
+  if (code === 49) return { ...style, background: undefined };
+  if (code >= 30 && code <= 37) return { ...style, foreground: code - 30 };
+  if (code >= 90 && code <= 97) return { ...style, foreground: code - 82 };
+  if (code >= 40 && code <= 47) return { ...style, background: code - 40 };
+  if (code >= 100 && code <= 107) return { ...style, background: code - 92 };
+  return style;
+}
+
+function classesOf({ foreground, background, ...flags }: Style): string[] {
+  return [
+    ...(foreground === undefined ? [] : [`fg${foreground % 8}`]),
+    ...(background === undefined ? [] : [`bg${background % 8}`]),
+    ...(['bold', 'dim', 'italic', 'underline'] as const).filter((name) => flags[name]),
+  ];
+}
+
+/** Whether a text contains colours of a terminal. */
+export const hasAnsi = (text: string): boolean => text.slice(0, 100_000).includes('\u001b[');

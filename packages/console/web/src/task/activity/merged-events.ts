@@ -1,0 +1,150 @@
+import type { JournalEvent } from '@baton/sdk';
+
+// The activity of a task is spread over the journal's streams of the task, its claims, attempts, approvals and
+// artifacts. These functions merge them page by page, newest first, and read a stream only once the page reaches it: a
+// task with 2,000 events opens with a few requests.
+
+/** One stream of the journal, and how much of it has been read. */
+export interface Source {
+  readonly entityId: string;
+  /** Prefixes of the types; empty for all types. */
+  readonly types: string;
+  /** The cursor before which the next page ends; undefined before the first read. */
+  readonly before?: string;
+  /** No unread event of this source is newer, in milliseconds; -Infinity once everything has been read. */
+  readonly unreadUntilMs: number;
+  /** Events that were read and belong to later pages, newest first. */
+  readonly rest: readonly JournalEvent[];
+}
+
+/** What one read of a source returns. */
+export interface SourcePage {
+  /** Newest first. */
+  readonly items: readonly JournalEvent[];
+  readonly prevCursor?: string | null;
+}
+
+export interface MergedPage {
+  /** Newest first. */
+  readonly events: readonly JournalEvent[];
+  /** The state from which the next page continues; null if nothing is left. */
+  readonly next: readonly Source[] | null;
+}
+
+/**
+ * A stream that may have no more events until this instant. The clocks of rows and events may differ a little.
+ * @param endedAt when its object ended; null if it still gets events
+ */
+export function sourceOf(entityId: string, types: readonly string[], endedAt: string | null = null): Source {
+  const unreadUntilMs = endedAt === null ? Number.POSITIVE_INFINITY : Date.parse(endedAt) + clocksMs;
+  return { entityId, types: types.join(','), unreadUntilMs, rest: [] };
+}
+
+const clocksMs = 60_000;
+/** Filtered reads may return empty pages; a page of the activity sends at most this many rounds of reads. */
+const roundsMax = 20;
+
+/**
+ * Reads the next page of the merged streams.
+ * @param read reads the next page of a source
+ */
+export async function nextPage(
+  sources: readonly Source[],
+  pageSize: number,
+  read: (source: Source) => Promise<SourcePage>,
+): Promise<MergedPage> {
+  let state = sources;
+  for (let round = 0; round < roundsMax; round += 1) {
+    const last = newestFirst(state).at(pageSize - 1);
+    // Without a full page, every unread source may have an event for it.
+    const fromMs = last === undefined ? Number.NEGATIVE_INFINITY : Date.parse(last.occurredAt);
+    const missing = state.filter(({ unreadUntilMs }) => unreadUntilMs > fromMs);
+    if (missing.length === 0) break;
+    // The streams that still get events usually fill the first page alone.
+    const live = missing.filter(({ unreadUntilMs }) => unreadUntilMs === Number.POSITIVE_INFINITY);
+    const reading = new Map(
+      await Promise.all(
+        (round === 0 && live.length > 0 ? live : missing).map(
+          async (source) => [source, readOn(source, await read(source))] as const,
+        ),
+      ),
+    );
+    state = state.map((source) => reading.get(source) ?? source);
+  }
+  const events = newestFirst(state).slice(0, pageSize);
+  const taken = new Set(events.map(({ id }) => id));
+  const left = state
+    .map((source) => ({ ...source, rest: source.rest.filter(({ id }) => !taken.has(id)) }))
+    .filter(({ rest, unreadUntilMs }) => rest.length > 0 || unreadUntilMs > Number.NEGATIVE_INFINITY);
+  return { events, next: left.length === 0 ? null : left };
+}
+
+function readOn(source: Source, { items, prevCursor }: SourcePage): Source {
+  const oldest = items.at(-1);
+  return {
+    ...source,
+    rest: [...source.rest, ...items],
+    ...(prevCursor != null && { before: prevCursor }),
+    unreadUntilMs:
+      prevCursor == null
+        ? Number.NEGATIVE_INFINITY
+        : oldest === undefined
+          ? source.unreadUntilMs
+          : Date.parse(oldest.occurredAt),
+  };
+}
+
+const newestFirst = (sources: readonly Source[]): JournalEvent[] =>
+  sources.flatMap(({ rest }) => rest).sort(byTime);
+
+/** Newest first; events of one transaction by their order in it. */
+export const byTime = (one: JournalEvent, other: JournalEvent): number =>
+  other.occurredAt.localeCompare(one.occurredAt) || other.sequence - one.sequence;
+
+/** One line of the activity: an event, and those that the same request caused. */
+export interface Happening {
+  /** The event that the line describes. */
+  readonly event: JournalEvent;
+  /** All events of the line, newest first. */
+  readonly events: readonly JournalEvent[];
+}
+
+/** The event that describes a request best comes first. */
+const order: readonly RegExp[] = [
+  /^run\.(succeeded|failed|cancelled|suspended|handoff_prepared)$/,
+  /^approval\./,
+  /^task\.(verified|verification_failed|completed|claimed|created)$/,
+  /^task\.(attempts_exhausted|retry_scheduled)$/,
+  /^run\./,
+  /^claim\.expired$/,
+  /^task\./,
+];
+/** Events that are lines of their own, whatever else their request did. */
+const alone = /^(task\.comment_|artifact\.|run\.checkpointed)/;
+
+const rankOf = ({ type }: JournalEvent): number => {
+  const place = order.findIndex((pattern) => pattern.test(type));
+  return place === -1 ? order.length : place;
+};
+
+/** Joins neighbouring events of one request: `finished it` includes the end of the run, the claim and the task. */
+export function happeningsOf(events: readonly JournalEvent[]): Happening[] {
+  const lines: JournalEvent[][] = [];
+  for (const event of events) {
+    const line = lines.at(-1);
+    const before = line?.[0];
+    const isSame =
+      before !== undefined &&
+      event.requestId !== null &&
+      before.requestId === event.requestId &&
+      before.actorId === event.actorId &&
+      !alone.test(event.type) &&
+      !alone.test(before.type);
+    if (isSame) line?.push(event);
+    else lines.push([event]);
+  }
+  return lines.map((line) => ({
+    event: line.reduce((best, one) => (rankOf(one) < rankOf(best) ? one : best)),
+    events: line,
+  }));
+}

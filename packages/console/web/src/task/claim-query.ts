@@ -1,0 +1,13 @@
+import { queryOptions } from '@tanstack/react-query';
+import type { Task } from '@baton/sdk';
+import { baton } from '../client.ts';
+
+/** The claim on a task. */
+export const claimQuery = ({ activeClaimId }: Pick<Task, 'activeClaimId'>) =>
+  queryOptions({
+    queryKey: ['tasks', 'claim', activeClaimId],
+    queryFn: ({ signal }) => baton.claims.get(activeClaimId ?? '', { signal }),
+    enabled: activeClaimId !== null,
+    // Heartbeats write no events, so the claim is polled before its lease would appear to expire.
+    refetchInterval: 10_000,
+  });
