@@ -5,6 +5,9 @@ import { approvalWith } from '../testing/approvals.ts';
 import { exampleOf, find, itemOf, meId, open, pageOf, Refusal, see, seen, test } from '../testing/page.ts';
 import { answersOf, graceId, taskWith } from '../testing/tasks.ts';
 
+// The first text would otherwise be shown before its parser has loaded.
+await import('./MarkdownView.tsx');
+
 /** Opens the page of a task with this description, and returns the element that shows it. */
 async function show(description: string, answers: Parameters<typeof open>[1] = {}): Promise<Element> {
   const task = taskWith({ description });
