@@ -2,13 +2,28 @@ import assert from 'node:assert/strict';
 import { describe } from 'node:test';
 import type { Task } from '@baton/sdk';
 import { approvalWith } from '../testing/approvals.ts';
-import { exampleOf, find, itemOf, meId, open, pageOf, Refusal, see, seen, test } from '../testing/page.ts';
+import {
+  exampleOf,
+  find,
+  itemOf,
+  meId,
+  open,
+  pageOf,
+  Refusal,
+  see,
+  seen,
+  test,
+  until,
+} from '../testing/page.ts';
 import { answersOf, graceId, taskWith } from '../testing/tasks.ts';
 
 /** Opens the page of a task with this description, and returns the element that shows it. */
 async function show(description: string, answers: Parameters<typeof open>[1] = {}): Promise<Element> {
   const task = taskWith({ description });
   await open(`/tasks/${task.publicId}`, { ...answers, answers: { ...answersOf(task), ...answers.answers } });
+  const shown = await find('region', 'Description');
+  // Until the parser has loaded, the text itself is shown.
+  await until(() => within(shown) !== null || seen(shown).includes('Shown without formatting'));
   return find('region', 'Description');
 }
 
