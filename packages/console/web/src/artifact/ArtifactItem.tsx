@@ -2,8 +2,9 @@ import { useMutation, useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { type Artifact, revealHidden } from '@baton/sdk';
 import { bytes } from '../parts/amounts.ts';
+import { FormProblem } from '../parts/form-faults.ts';
 import { Moment } from '../parts/Moment.tsx';
-import { ErrorNote, FormProblem, Loading } from '../parts/Notes.tsx';
+import { ErrorNote, Loading } from '../parts/Notes.tsx';
 import { Prose } from '../parts/Prose.tsx';
 import { Values } from '../parts/Values.tsx';
 import { Who } from '../parts/Who.tsx';
@@ -83,12 +84,11 @@ function StoredContent({ artifact }: { readonly artifact: Artifact }) {
     refetchOnWindowFocus: false,
   });
   const download = useMutation({
-    mutationFn: () =>
-      (sizeBytes ?? 0) > downloadBytesMax
-        ? Promise.reject(
-            new FormProblem('The artifact is too large for a browser. Download it with the API.'),
-          )
-        : downloadContent(id, name),
+    async mutationFn() {
+      if ((sizeBytes ?? 0) > downloadBytesMax)
+        throw new FormProblem('The artifact is too large for a browser. Download it with the API.');
+      await downloadContent(id, name);
+    },
   });
   return (
     <>

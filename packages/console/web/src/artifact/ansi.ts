@@ -26,12 +26,14 @@ const plain: Style = {
 const piecesMax = 200;
 const lineCharactersMax = 4_000;
 
+const [bell, escape] = ['\u0007', '\u001b'];
 /** Escape sequences of terminals. Only colours and weights (`m`) have an effect; all others are left out. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the escape sequences of a log begin with one
-const sequences =
-  /\u001b(?:\[([0-9;:]*)[ -/]*([@-~])|\][^\u0007\u001b]{0,2000}(?:\u0007|\u001b\\)|[ -/]*[0-~])/g;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: these characters would change how a line is shown
-const controls = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
+const sequences = new RegExp(
+  String.raw`${escape}(?:\[([0-9;:]*)[ -/]*([@-~])|\][^${bell}${escape}]{0,2000}(?:${bell}|${escape}\\)|[ -/]*[0-~])`,
+  'g',
+);
+/** They would change how a line is shown. */
+const controls = /(?![\t\n])\p{Cc}/gu;
 
 /** Splits the text of a log into lines of styled pieces. The result contains no markup: it is rendered as text. */
 export function ansiLines(text: string, linesMax: number): AnsiPiece[][] {

@@ -57,7 +57,7 @@ async function openArtifact(other: Partial<Artifact>, content: string | Uint8Arr
     answers: {
       ...answersOf(task),
       'artifacts.list': pageOf(artifact),
-      'artifacts.getContent': () => (content instanceof Refusal ? content : (new Response(content) as never)),
+      'artifacts.getContent': () => (content instanceof Refusal ? content : new Response(content)),
     },
   });
   assert.equal(service.askedFor('artifacts.getContent').length, 0);
@@ -195,7 +195,7 @@ describe('an artifact', () => {
       new Refusal(503, 'content_store_unavailable', 'The store is down.'),
     );
     await see('The store is down.\ncontent_store_unavailable · req_test');
-    service.answer({ 'artifacts.getContent': () => new Response('back') as never });
+    service.answer({ 'artifacts.getContent': () => new Response('back') });
     await click('button', 'Try again');
     await see('back');
   });

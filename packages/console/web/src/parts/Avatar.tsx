@@ -29,4 +29,4 @@ function initialsOf(name: string): string {
 }
 
 const hueOf = (id: string): number =>
-  [...id.slice(-12)].reduce((sum, letter) => sum + letter.charCodeAt(0), 0) % hues;
+  Array.from(id.slice(-12)).reduce((sum, letter) => sum + letter.charCodeAt(0), 0) % hues;

@@ -74,7 +74,7 @@ function toneOf(entry: Entry): string {
   if ('checkpoint' in entry) return 'checkpoint';
   if ('message' in entry) return 'message';
   if ('action' in entry) return entry.action.status === 'failed' ? 'failed' : 'action';
-  if (/succeeded$/.test(entry.event.type)) return 'succeeded';
+  if (entry.event.type.endsWith('succeeded')) return 'succeeded';
   return /(failed|cancelled|stalled)$/.test(entry.event.type) ? 'failed' : 'event';
 }
 

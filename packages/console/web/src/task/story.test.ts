@@ -380,7 +380,7 @@ describe('the story of a task', () => {
         if (query['before'] === 'ec1_old') return eventPage([eventOf(task, 'task.created', 1)]);
         const newest = Array.from({ length: 40 }, (_, place) => eventOf(task, 'task.updated', 59 - place));
         return eventPage(
-          query['types'] === undefined ? newest : [newest[0] as JournalEvent],
+          query['types'] === undefined ? newest : newest.slice(0, 1),
           query['types'] ? null : 'ec1_old',
         );
       },

@@ -86,7 +86,7 @@ function subjectOf({
 
 /** What else is known from the event. */
 interface Cause extends Assignment {
-  /** The principals that its text mentions anew; null for a digest, which has one recipient. */
+  /** The principals that its text mentions for the first time; null for a digest, which has one recipient. */
   readonly mentionedIds: readonly string[] | null;
 }
 

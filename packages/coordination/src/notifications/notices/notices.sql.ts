@@ -100,28 +100,6 @@ export function findWaitingTasks(
 }
 
 /**
- * Those of the given principals whom a comment or the description of a task still mentions, whatever the status of the task. Its
- * author is the author of their oldest mention.
- * @param sourceId the comment, or the task for its description
- */
-export function findWaitingMention(tenantId: string, sourceId: string, mentionedIds: readonly string[]) {
-  return sql<WaitingRow>`
-    with mention as materialized (
-      select principal_id, task_id, author_id, created_at from mentions
-      where source_id = ${sourceId} and tenant_id = ${tenantId} and is_present
-        and principal_id = any (${mentionedIds}::uuid[])
-    ), first as (
-      select task_id, author_id from mention order by created_at, principal_id limit 1
-    )
-    select ${sourceId}::uuid as entity_id, t.id as task_id, t.public_id as task_public_id, t.title as task_title,
-      f.author_id as actor_id, p.display_name as actor_name, c.body as question, t.workspace_id,
-      array(select principal_id from mention order by principal_id) as candidates
-    from first f join tasks t on t.id = f.task_id and t.tenant_id = ${tenantId}
-    left join comments c on c.id = ${sourceId} and c.tenant_id = ${tenantId}
-    left join principals p on p.id = f.author_id and p.tenant_id = ${tenantId}`;
-}
-
-/**
  * Comments and descriptions of tasks with those whom they still mention, whatever the status of the task. The author is
  * the author of the oldest of these mentions. An entity is the comment, or the task for its description.
  * @param mentionedIds only these principals; null for all

@@ -60,7 +60,8 @@ async function sourcesOf(taskId: string, kind: Kind | undefined, signal: AbortSi
   const orNone = <Page>(page: Promise<Page>) =>
     page.catch((error: unknown) => {
       signal.throwIfAborted();
-      return isDenied(error) ? none : Promise.reject(error as Error);
+      if (isDenied(error)) return none;
+      throw error;
     });
   const [claims, runs, approvals, artifacts] = await Promise.all([
     wants('claim.') ? baton.claims.list(query, { signal }) : none,

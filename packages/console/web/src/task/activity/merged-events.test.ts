@@ -52,7 +52,7 @@ describe('the merged streams of a task', () => {
       const streams: Record<string, JournalEvent[]> = { task: [], run: [], claim: [] };
       const names = Object.keys(streams);
       for (let second = 0; second < 40; second += 1)
-        streams[names[(second * second) % 3] as string]?.push(event(second));
+        streams[names[(second * second) % 3] ?? '']?.push(event(second));
       const { read } = journalOf(streams, readSize);
       const pages = await readAll(
         names.map((name) => sourceOf(name, [])),
