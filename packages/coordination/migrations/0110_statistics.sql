@@ -9,7 +9,7 @@ create index approvals_decided on approvals (tenant_id, decision_at, created_at)
 create index approvals_cancelled on approvals (tenant_id, updated_at, created_at) where status = 'cancelled';
 
 -- Writes that were refused because the writer's claim or run had ended, counted per quarter of an hour: every time zone's days
--- begin at one. The processes that refuse them count in memory and add the counts here every few seconds, so a refusal waits for
+-- begin at one. The processes that refuse them count in memory and add the counts here every second, so a refusal waits for
 -- no row. There is no foreign key, because checking it would lock the tenant's row.
 create table refused_writes (
   tenant_id uuid not null,

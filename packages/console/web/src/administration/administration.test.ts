@@ -677,7 +677,6 @@ describe('the other sections', () => {
       emailClaim: 'email',
       unknownPeople: 'create',
       offered: false,
-      own_issuer: false,
       admit: { role: 'member', domains: ['example.com', 'b.example'], groups: [] },
     });
   });

@@ -275,14 +275,14 @@ describe('the inbox', () => {
         'runs.listControlMessages': exampleOf('runs.listControlMessages', {
           items: [
             message('m1', { operation: 'steer', directive: `Mind the ${evil}` }),
-            message('m2', { operation: 'queue', directive: 'Over', status: 'applied' }),
+            message('m2', { operation: 'queue', directive: 'Ended', status: 'applied' }),
           ],
         }),
       },
     });
     await see(`Steer: Mind the ${evil}`);
     await see(/Ada · .* · Steered/);
-    assert.ok(!seen().includes('Over'));
+    assert.ok(!seen().includes('Ended'));
   });
 
   test('suspended runs that nobody has resumed, and suspended processes, are on hold', async () => {

@@ -106,13 +106,14 @@ describe('the Markdown of a text', () => {
       principalId: graceId,
     });
     await open(`/tasks/${task.publicId}`, {
+      me: { permissions: ['tasks.read'] },
       answers: {
         ...answersOf(task),
         'tasks.listComments': pageOf(itemOf('tasks.listComments', { body: 'A **bold** comment' })),
         'runs.list': pageOf(run),
       },
     });
-    assert.equal((await find('region', 'Comments')).querySelector('strong')?.textContent, 'bold');
+    assert.equal((await find('region', 'Activity')).querySelector('strong')?.textContent, 'bold');
     assert.equal((await find('region', 'Attempts')).querySelector('strong')?.textContent, 'failed');
   });
 
