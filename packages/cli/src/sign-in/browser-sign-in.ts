@@ -68,7 +68,7 @@ async function openReceiver(state: string, issuer: string): Promise<Receiver> {
   promise.catch(() => undefined);
   const timer = setTimeout(() => reject(new PlainError('Nobody signed in within 10 minutes.')), waitMsMax);
   const server = createServer((req, res) => {
-    // Any page in the browser can send a request here, also one whose address is not valid, such as `//`.
+    // Any page in the browser can send a request here, including one with an invalid address such as `//`.
     const address = URL.parse(req.url ?? '/', 'http://127.0.0.1');
     if (req.method !== 'GET' || address?.pathname !== '/callback') return answer(req, res, 404, 'Not found.');
     const { searchParams } = address;

@@ -72,8 +72,8 @@ async function logIn(options: LoginOptions, context: CommandContext): Promise<vo
 }
 
 /**
- * Stores a sign-in after it has worked. A sign-in that can't be stored, or that this one replaces, is ended on the
- * server: nothing could use it any more, and the person would have to find it among their connected programs.
+ * Stores a sign-in after a first call with it has succeeded. A sign-in that can't be stored, or that this one replaces,
+ * is ended on the server: otherwise it would remain, unused, among the person's connected programs.
  */
 async function store(name: string, url: string, signedIn: SignedIn, { config }: CommandContext) {
   const given = signedIn.token ?? { accessToken: async () => accessOf(signedIn.grant) };

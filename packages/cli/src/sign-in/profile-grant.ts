@@ -18,7 +18,7 @@ const lockWaitMsMax = 20_000;
 /** A lock that a killed command left behind. */
 const lockAgeMsMax = 30_000;
 const usedUntilMs = 30_000;
-/** Identity returns the same tokens for a repeated refresh for 30 s, so a lost response costs no sign-in. */
+/** For 30 s, identity returns the same tokens for a repeated refresh, so a lost response requires no new sign-in. */
 const [repeatWaitMs, repeatAgeMsMax] = [1000, 10_000];
 
 export function grantOf(tokenEndpoint: string, tokens: GrantedTokens): ProfileGrant {
@@ -74,7 +74,7 @@ async function refresh(name: string, config: CliConfig): Promise<ProfileGrant> {
   }
 }
 
-/** Repeats a request that failed soon and without a refusal: the server may have processed it. */
+/** Repeats a request that failed quickly and was not refused, because the server may have processed it. */
 async function requestTokensTwice(
   tokenEndpoint: string,
   form: Readonly<Record<string, string>>,

@@ -147,8 +147,8 @@ async function updateBindings(
 }
 
 /**
- * Deletes one of the tenant's own roles that neither a live binding nor an admission rule names: a later role with the
- * same key would take the rule over, and strangers would get its permissions.
+ * Deletes one of the tenant's own roles that neither a live binding nor an admission rule names: otherwise the
+ * rule would apply to a later role with the same key, and strangers would get its permissions.
  * @throws Refusal `not_found`, `access_role_built_in`, `access_role_in_use`
  */
 export async function deleteAccessRole(context: Context, ref: string): Promise<undefined> {

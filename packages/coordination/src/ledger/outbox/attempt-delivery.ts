@@ -96,7 +96,7 @@ export type Outcome =
       readonly pauseMs: number | undefined;
       readonly blame: SinkAway['blame'];
     }
-  /** Part of it is delivered later. Counts as an attempt, but doesn't become a dead letter by it. */
+  /** Part of the event is delivered later. Even if this counts as an attempt, it makes no dead letter. */
   | {
       readonly kind: 'postponed';
       readonly error: string;

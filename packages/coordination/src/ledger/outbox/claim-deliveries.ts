@@ -6,7 +6,7 @@ import { createScan } from './scan.ts';
 export interface DeliveryClaims {
   /** Claims a batch of due deliveries. @returns the events of each delivery */
   batch(room: Room): Promise<readonly DueEventRow[][]>;
-  /** Like `batch`, for the tenants whose turn it is: no backlog of some tenants comes before the others. */
+  /** Like `batch`, for the tenants whose turn it is, so that one tenant's backlog doesn't delay the others. */
   batchByTurns(room: Room, busyTenants: readonly string[]): Promise<readonly DueEventRow[][]>;
   /**
    * Claims one delivery, preferably a new one, because a paused sink is retried with events that it has not refused.
@@ -31,12 +31,12 @@ export function createDeliveryClaims(
   { pool, settings }: Pick<JobTools<Context>, 'pool' | 'settings'>,
 ): DeliveryClaims {
   const all = createQueue();
-  /** Of fewer tenants, with its own place: an event of another tenant must not hide the backlog before it. */
+  /** For searches that skip tenants, with its own place: another tenant's event must not hide the backlog before it. */
   const others = createQueue();
   const lockSeconds = settings.CP_OUTBOX_LOCK_TIMEOUT_SECONDS;
   /** The tenants whose deliveries were used to retry the sink during its pause. */
   const tried = new Set<string>();
-  /** The tenants that had their turn since nobody else had events. */
+  /** The tenants that had their turn since a search last found no events of others. */
   const served = new Set<string>();
   let nextTurnAtMs = 0;
   let nobodyElseUntilMs = 0;

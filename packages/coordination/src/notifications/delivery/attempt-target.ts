@@ -26,7 +26,7 @@ export interface Target {
   /** Whether the message is also attempted at an address that was refused before. */
   readonly isUrgent?: boolean;
   /**
-   * Makes the message immediately before it is sent, from what is true at that time.
+   * Makes the message immediately before it is sent, from the current data.
    * @returns undefined if there is nothing to send any more
    */
   prepare(): Promise<Send | undefined>;
@@ -45,9 +45,9 @@ export interface TargetTools {
   readonly sendMsMax: number;
   /** Attempts to send one message to one recipient. */
   readonly attemptsMax: number;
-  /** The pauses of a recipient whose server fails for now. */
+  /** The pauses of a recipient whose server fails temporarily. */
   readonly pauses: PauseLengths;
-  /** Whether all recipients are reached through one server, which is then at fault or not. */
+  /** Whether one server serves all recipients, so that each attempt shows whether that server works. */
   readonly isOneServer: boolean;
 }
 
@@ -77,7 +77,7 @@ const refusedPauses: PauseLengths = { baseSeconds: 3600, maxSeconds: 86_400 };
 
 const done: TargetResult = { kind: 'done', isSent: false };
 
-/** Sends one message, unless the recipient is paused or was sent enough. What is done is recorded for the recipient. */
+/** Sends one message, unless the recipient is paused or was sent the maximum. The result is recorded per recipient. */
 export async function attemptTarget(
   tools: TargetTools,
   event: Pick<DeliveryOf, 'tenantId' | 'eventId'>,

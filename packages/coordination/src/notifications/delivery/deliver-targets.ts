@@ -59,7 +59,7 @@ function unsettled(
     .toSorted((one, other) => one.progress.attempts - other.progress.attempts);
 }
 
-/** Until the first of those who wait is tried again. */
+/** Postpones the event until the first of the waiting recipients is tried again. */
 function postponed(first: Waits, waiting: readonly Waits[], results: readonly TargetResult[]): SinkPostponed {
   const attempted = waiting.filter(({ isAttempt }) => isAttempt);
   const isUp =

@@ -24,7 +24,7 @@ export interface Counted {
   readonly countedAs: string;
 }
 
-/** Attempts that count as the same begin one after another, so that the maximum is exact whatever runs in parallel. */
+/** Attempts that count towards one maximum begin one after another, so that it is exact whatever runs in parallel. */
 export function lockCounted({ tenantId, channel }: DeliveryOf, countedAs: string) {
   const key = `notifications/${tenantId}/${channel}/${countedAs}`;
   return sql`select pg_advisory_xact_lock(hashtextextended(${key}, 0))`;

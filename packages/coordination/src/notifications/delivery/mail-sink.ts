@@ -30,7 +30,7 @@ import type { SmtpSettings } from './smtp-settings.ts';
 const channel = 'mail';
 /** Patterns for `like`, in which an underscore matches any character. */
 const ownTypes = ['notification.digest\\_due', 'notification.invitation\\_mail\\_requested'];
-/** An interval of 15 minutes, the shortest one, makes four. */
+/** The shortest interval, 15 minutes, produces four. */
 const digestBound: Bound = { messagesMax: 10, seconds: 3600, kind: 'digest' };
 const invitationBound: Bound = { messagesMax: mailsPerPersonMax, seconds: 86_400, kind: 'invitation' };
 
@@ -101,7 +101,7 @@ class Mail {
     };
   }
 
-  /** Undefined if nothing waits for the person any more, or the person no longer wants the e-mail. */
+  /** Undefined if nothing is pending for the person any more, or the e-mail may not be sent or was turned off. */
   async #prepare(event: JournalEvent, personId: string): Promise<Send | undefined> {
     const { pool, settings } = this.#tools;
     const waiting = await findWaiting(pool, event, personId);

@@ -6,12 +6,10 @@ import { deleteOldPauses } from './pauses.sql.ts';
 
 const rowsMax = 1000;
 const pauseMs = 60_000;
-/** Longer than the longest pause, so that a pause that is still in use isn't forgotten. */
+/** Longer than the longest pause, so that no pause that is still in use is deleted. */
 const pauseAgeSeconds = 604_800;
 
-/**
- * Deletes the record of what was sent long ago and of old failures, and links of invitations that were not sent in time.
- */
+/** Deletes records of old messages and failures, and invitation links that were not sent in time. */
 export function deleteOldNotifications({ pool, settings }: JobTools<Context>): Job {
   let nextAt = 0;
   return {

@@ -112,7 +112,7 @@ class Slack {
     };
   }
 
-  /** Undefined if nothing waits any more, or nobody wants to have it posted. */
+  /** Undefined if nothing is pending any more, or there is no webhook to which it may be posted. */
   async #prepare(
     event: JournalEvent,
     onlyId: string | null,

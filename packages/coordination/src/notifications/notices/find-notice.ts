@@ -43,7 +43,7 @@ export async function findWaiting(
   return row === undefined ? undefined : waitingOf(subject.kind, row);
 }
 
-/** What an event may have made wait. */
+/** An object that may be pending because of an event. */
 export interface Subject {
   readonly kind: NotificationKind;
   readonly entityId: string;
@@ -90,7 +90,7 @@ interface Cause extends Assignment {
   readonly mentionedIds: readonly string[] | null;
 }
 
-/** A digest has lost the order of assignments, and their actors. */
+/** A digest stores neither the order of assignments nor their actors. */
 const unknownCause: Cause = { actorId: null, sequence: null, mentionedIds: null };
 
 function statementOf(kind: NotificationKind, which: Which, { mentionedIds, ...assignment }: Cause) {

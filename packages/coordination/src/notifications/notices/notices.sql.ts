@@ -13,7 +13,7 @@ export interface WaitingRow {
   candidates: string[];
 }
 
-/** Of which objects, and for whom. */
+/** The objects to select, and the recipients. */
 export interface Which {
   readonly tenantId: string;
   readonly entityIds: readonly string[];

@@ -25,7 +25,7 @@ export interface NewPreferences {
 }
 
 /**
- * Counts changes to another address, of which a day has at most `addressChangesMax`.
+ * Counts changes to another address, at most `addressChangesMax` a day.
  * @returns no row if the same preferences are already stored, if the stored ones have another version, or beyond that
  * maximum
  */

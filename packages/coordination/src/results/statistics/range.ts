@@ -10,7 +10,7 @@ import { fail } from '../errors.ts';
 const rangeDaysMax = 92;
 const rangeDaysDefault = 30;
 const dayMs = 86_400_000;
-/** Beyond these dates, clocks of zones are guesses, and PostgreSQL and JavaScript write years differently. */
+/** Beyond these dates, the rules of time zones are guesses, and PostgreSQL and JavaScript write years differently. */
 const [dateMin, dateMax] = ['1970-01-01', '9998-12-31'];
 
 const DateInput = z.iso.date().meta({ description: 'A date like 2026-12-24.' });
@@ -57,7 +57,7 @@ export interface DayRange {
   readonly bounds: readonly string[];
 }
 
-/** The range as every response states it. */
+/** The range as every response contains it. */
 export const rangeFields = {
   from: z.iso.date(),
   to: z.iso.date(),

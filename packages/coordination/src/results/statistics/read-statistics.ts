@@ -154,7 +154,7 @@ export async function getUsageStatistics(
 }
 
 /**
- * The claims that were live within a period, for a strip per holder.
+ * The claims that were live within a period, for a timeline per holder.
  * @throws Refusal `invalid_period`, `not_found`
  */
 export async function getHoldings(
@@ -199,7 +199,7 @@ function sumOf<Name extends string>(days: readonly Record<Name, number>[], name:
   return days.reduce((sum, day) => sum + day[name], 0);
 }
 
-/** Timestamps have milliseconds; sums of their differences as doubles have more digits, which mean nothing. */
+/** Timestamps have milliseconds; sums of their differences, as doubles, have further digits that mean nothing. */
 const inMilliseconds = (seconds: number) => Math.round(seconds * 1000) / 1000;
 
 /** The weeks of a range: the first and the last one may be shorter. */

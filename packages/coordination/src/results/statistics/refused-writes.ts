@@ -11,7 +11,10 @@ export const lateWriteCodes: readonly string[] = ['stale_claim', 'run_not_active
 
 /** How long a count stays in memory: a killed process loses the counts of this time. */
 const flushMs = 1000;
-/** The maximum number of claims and runs in memory; a further one is stored at once, unless that is in progress. */
+/**
+ * The maximum number of claims and runs in memory. One more causes these to be stored at once; while earlier counts are
+ * being stored, it isn't counted.
+ */
 const countsMax = 1000;
 
 interface Counted extends Omit<RefusedWriteCount, 'ageSeconds'> {
@@ -96,7 +99,7 @@ export class RefusedWrites {
   }
 }
 
-/** Longer than any range plus the time for which a range is likely to be of interest. */
+/** Longer than the longest range plus the time for which its figures are likely to be of interest. */
 const storedDays = 400;
 const batchMax = 1000;
 const pauseMs = 600_000;

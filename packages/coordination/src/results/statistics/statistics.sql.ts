@@ -11,9 +11,9 @@ import {
 } from './scope.sql-parts.ts';
 
 /**
- * The figures are computed from the tables (docs/decisions/0236-statistics.md): each statement finds by an index what
- * ended in the range, and assigns it to a day by `width_bucket` with the days' bounds, so the database's own time zones
- * don't matter. A `day` counts from 1; it is null in the row with the figures of the whole range.
+ * The figures are computed from the tables (docs/decisions/0236-statistics.md): each statement uses an index to find
+ * what ended in the range, and assigns it to a day by `width_bucket` with the days' bounds, so the database's own time
+ * zones don't matter. A `day` counts from 1; it is null in the row with the figures of the whole range.
  */
 
 export interface CreatedRow {

@@ -16,7 +16,7 @@ export interface UsageGroupRow {
 
 /**
  * Tokens and money by the time of the actions that used them: an action counts when it finished or, until then, when it
- * was recorded. A run within one week of the range counts with its own sums, which are those of its actions
+ * was recorded. A run within one week of the range is counted by its own sums, which are those of its actions
  * (`checkLeaseInvariants`), so only runs that cross a bound read their actions. A minute on both sides of a run covers
  * the difference between the times of a transaction and of its statements.
  * @param weeks the instants at which the weeks of the range begin, and its end

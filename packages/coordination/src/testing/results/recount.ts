@@ -1,7 +1,7 @@
 import { sql } from '@baton/kernel/database/sql';
 import type { TestCoordination } from '../coordination.ts';
 
-/** Figures computed from whole tables, one row at a time, in ways that share nothing with the service's statements. */
+/** Figures computed from whole tables, one row at a time, by code that shares nothing with the service's statements. */
 
 const quarterMs = 900_000;
 

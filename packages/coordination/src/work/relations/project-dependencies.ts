@@ -6,7 +6,7 @@ import type { Context } from '../context.ts';
 import { criticalPathOf, type Dependency } from './critical-path.ts';
 import { type DependentTaskRow, findDependencies, findDependentTasks } from './project-dependencies.sql.ts';
 
-/** More arrows than this are no picture. */
+/** A graph with more arrows than this is unreadable. */
 const dependenciesMax = 2000;
 
 /** The tasks of a project that depend on each other (docs/reference/relations.md#dependencies-of-a-project). */

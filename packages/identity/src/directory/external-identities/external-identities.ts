@@ -47,7 +47,7 @@ export async function linkExternalIdentity(
   return linked;
 }
 
-/** Whether nobody of another tenant can have an identity of the issuer, as far as identity knows. */
+/** Whether, by the registered providers and identities, nobody in another tenant can have an identity of the issuer. */
 async function isOfTenantAlone(db: Db, tenantId: string, issuer: string): Promise<boolean> {
   if (sharedIssuer(issuer.replace(/\/+$/, '')) !== undefined) return false;
   return (await db.row(findOwnIssuer(tenantId, issuer))) !== undefined;

@@ -7,8 +7,8 @@ export interface OwnerClaims {
   /** Matches a complete subject that names an owner. */
   readonly ownedSubject?: RegExp;
   /**
-   * Matches the beginning of a subject that names an owner and doesn't end inside a name: `repo:acme/app` is also the
-   * beginning of `repo:acme/app-other`.
+   * Matches a prefix of a subject that names an owner and doesn't end inside a name, as `repo:acme/app` does: this is
+   * also a prefix of `repo:acme/app-other`.
    */
   readonly ownedPrefix?: RegExp;
   readonly advice: string;
@@ -22,7 +22,7 @@ interface KnownIssuer extends OwnerClaims {
 
 /**
  * The subjects of a platform that writes names and values in turn: `organization:acme:pipeline:deploy:ref:…`. A prefix
- * may end after any of these values, and anywhere behind the last one.
+ * may end after any of these values, and anywhere after the last one.
  */
 function subjectOf(beginning: string, ...names: string[]): Pick<OwnerClaims, 'ownedSubject' | 'ownedPrefix'> {
   const rest = names.reduceRight((inner, name) => `(${name}:[^:*]+:${inner})?`, '.*');
@@ -35,7 +35,7 @@ const github = {
   ownedSubject: /^repo:[^/:*]+\//,
   ownedPrefix: /^repo:[^/:*]+\/([^/:*]+:.*)?$/s,
   advice:
-    'must fix the repository or its owner: anybody gets tokens of GitHub Actions. Add `repository_id` or `repository_owner_id` with `equals` or `oneOf` (`gh api repos/OWNER/NAME --jq ".id, .owner.id"` shows both), or `sub` with `repo:OWNER/NAME:…`',
+    'must fix the repository or its owner: anybody can get tokens from GitHub Actions. Add `repository_id` or `repository_owner_id` with `equals` or `oneOf` (`gh api repos/OWNER/NAME --jq ".id, .owner.id"` shows both), or `sub` with `repo:OWNER/NAME:…`',
 };
 
 const gitlab = {
@@ -43,71 +43,72 @@ const gitlab = {
   ownedSubject: /^project_path:[^/:*]+\//,
   ownedPrefix: /^project_path:[^/:*]+\/([^:*]+\/)?([^/:*]+:.*)?$/s,
   advice:
-    'must fix the project or its namespace: anybody gets tokens of GitLab.com. Add `project_id` or `namespace_id` with `equals` or `oneOf` (the page of the project shows its id), or `sub` with `project_path:GROUP/PROJECT:…`',
+    'must fix the project or its namespace: anybody can get tokens from GitLab.com. Add `project_id` or `namespace_id` with `equals` or `oneOf` (the page of the project shows its id), or `sub` with `project_path:GROUP/PROJECT:…`',
 };
 
 const knownIssuers: readonly KnownIssuer[] = [
-  // An enterprise may have its own issuer, with its name after this one; its repositories are no secret either.
+  // An enterprise may have its own issuer, with its name after this one. Its repositories' ids aren't secret either.
   { isMeant: /^https:\/\/token\.actions\.githubusercontent\.com(\/|$)/i, ...github },
   { isMeant: /^https:\/\/gitlab\.com$/i, ...gitlab },
   {
     isMeant: /^https:\/\/accounts\.google\.com$/i,
     ids: ['sub', 'hd', '/google/compute_engine/project_id', '/google/compute_engine/project_number'],
     advice:
-      'must fix the account or its organization: anybody gets tokens of Google. Add `sub` (the unique id of the service account), `hd` or `/google/compute_engine/project_id` with `equals` or `oneOf`',
+      'must fix the account or its organization: anybody can get tokens from Google. Add `sub` (the unique id of the service account), `hd` or `/google/compute_engine/project_id` with `equals` or `oneOf`',
   },
   {
     isMeant: /^https:\/\/agent\.buildkite\.com$/i,
     ids: ['organization_id', 'pipeline_id'],
     ...subjectOf('organization', 'pipeline'),
     advice:
-      'must fix the organization or pipeline: anybody gets tokens of Buildkite. Add `organization_id` or `pipeline_id` with `equals` or `oneOf`, or `sub` with `organization:NAME:pipeline:NAME:…`',
+      'must fix the organization or pipeline: anybody can get tokens from Buildkite. Add `organization_id` or `pipeline_id` with `equals` or `oneOf`, or `sub` with `organization:NAME:pipeline:NAME:…`',
   },
   {
     isMeant: /^https:\/\/app(\.eu)?\.terraform\.io$/i,
     ids: ['terraform_organization_id', 'terraform_project_id', 'terraform_workspace_id'],
     ...subjectOf('organization', 'project', 'workspace'),
     advice:
-      'must fix the organization, project or workspace: anybody gets tokens of HCP Terraform. Add `terraform_workspace_id` or `terraform_organization_id` with `equals` or `oneOf`, or `sub` with `organization:NAME:project:NAME:workspace:NAME:…`',
+      'must fix the organization, project or workspace: anybody can get tokens from HCP Terraform. Add `terraform_workspace_id` or `terraform_organization_id` with `equals` or `oneOf`, or `sub` with `organization:NAME:project:NAME:workspace:NAME:…`',
   },
   {
     isMeant: /^https:\/\/oidc\.vercel\.com$/i,
     ids: ['owner_id', 'project_id'],
     ...subjectOf('owner', 'project'),
     advice:
-      'must fix the team or project: anybody gets tokens of Vercel. Add `owner_id` or `project_id` with `equals` or `oneOf`, or `sub` with `owner:TEAM:project:NAME:…`',
+      'must fix the team or project: anybody can get tokens from Vercel. Add `owner_id` or `project_id` with `equals` or `oneOf`, or `sub` with `owner:TEAM:project:NAME:…`',
   },
   {
     isMeant: /^https:\/\/oidc\.codefresh\.io$/i,
     ids: ['account_id', 'pipeline_id'],
     ...subjectOf('account', 'pipeline'),
     advice:
-      'must fix the account or pipeline: anybody gets tokens of Codefresh. Add `account_id` or `pipeline_id` with `equals` or `oneOf`, or `sub` with `account:ID:pipeline:ID:…`',
+      'must fix the account or pipeline: anybody can get tokens from Codefresh. Add `account_id` or `pipeline_id` with `equals` or `oneOf`, or `sub` with `account:ID:pipeline:ID:…`',
   },
   {
     isMeant: /^https:\/\/api\.pulumi\.com\/oidc$/i,
     ids: [],
     ...subjectOf('pulumi:[a-z]+:org', '[a-z]+'),
     advice:
-      'must fix the organization: anybody gets tokens of Pulumi Cloud. Add `sub` with `pulumi:deploy:org:NAME:…`',
+      'must fix the organization: anybody can get tokens from Pulumi Cloud. Add `sub` with `pulumi:deploy:org:NAME:…`',
   },
   {
     isMeant: /^https:\/\/scalr\.io$/i,
     ids: [],
     ...subjectOf('account', 'environment', 'workspace'),
-    advice: 'must fix the account: anybody gets tokens of Scalr. Add `sub` with `account:NAME:…`',
+    advice: 'must fix the account: anybody can get tokens from Scalr. Add `sub` with `account:NAME:…`',
   },
   {
     // The directory of personal Microsoft accounts.
     isMeant: /^https:\/\/login\.microsoftonline\.com\/9188040d-6c67-4c5b-b112-36a304b66dad(\/|$)/i,
     ids: ['sub', 'oid'],
     advice:
-      'must fix the account: anybody gets tokens of a personal Microsoft account. Add `sub` or `oid` with `equals` or `oneOf`',
+      'must fix the account: anybody can get tokens with a personal Microsoft account. Add `sub` or `oid` with `equals` or `oneOf`',
   },
   {
     isMeant: /^https:\/\/(appleid\.apple\.com|www\.facebook\.com|slack\.com|www\.linkedin\.com\/oauth)$/i,
     ids: ['sub'],
-    advice: 'must fix the account: anybody gets tokens of this issuer. Add `sub` with `equals` or `oneOf`',
+    advice:
+      'must fix the account: anybody can get tokens from this issuer. Add `sub` with `equals` or `oneOf`',
   },
   {
     isMeant: /^https:\/\/(login\.microsoftonline\.com|sts\.windows\.net)\/[0-9a-f-]{36}(\/|$)/i,
@@ -161,12 +162,12 @@ const subjectForms = [
   /^spiffe:\/\/[^/*]+\/(.*\/)?$/s,
 ];
 
-/** Of an issuer about which nothing is known: strangers may have accounts there. */
+/** For an issuer that isn't listed: strangers may have accounts there. */
 const unknownIssuer: OwnerClaims = {
   ids: ['sub', ...github.ids, ...gitlab.ids, '/kubernetes.io/serviceaccount/uid'],
   ownedPrefix: new RegExp(subjectForms.map(({ source }) => source).join('|'), 's'),
   advice:
-    'must fix the subject, because strangers might get tokens of this issuer: add `sub` with `equals` or `oneOf`. If the issuer signs tokens for your organization only, set `ownIssuer` of the provider; then any condition suffices',
+    'must fix the subject, because strangers might get tokens from this issuer: add `sub` with `equals` or `oneOf`. If the issuer signs tokens for your organization only, set `ownIssuer` on the provider; then any condition suffices',
 };
 
 /** What determines whether strangers get tokens that a provider accepts. */
@@ -183,9 +184,9 @@ export function sharedIssuer(issuer: string): OwnerClaims | undefined {
 }
 
 /**
- * The claims of which a workload rule must fix one; undefined if any condition suffices, because an administrator has
- * uploaded the keys, or has declared the issuer as that of the own organization. Issuers that everybody can use never
- * become anybody's own.
+ * The claims of which a workload rule must fix at least one; undefined if any condition suffices, because an
+ * administrator has uploaded the keys, or has declared that the issuer is the organization's own. Neither exempts an
+ * issuer that everybody can use.
  */
 export function ownerClaimsOf({ issuer, key_set, own_issuer }: IssuerOfProvider): OwnerClaims | undefined {
   const shared = sharedIssuer(issuer);
@@ -194,7 +195,7 @@ export function ownerClaimsOf({ issuer, key_set, own_issuer }: IssuerOfProvider)
   return knownIssuers.find(({ isMeant }) => isMeant.test(issuer)) ?? unknownIssuer;
 }
 
-/** What is required of claims, by their names: the conditions of a workload rule, for instance. */
+/** Conditions on claims, by the names of the claims, for instance those of a workload rule. */
 export type OwnerConditions = Readonly<Record<string, OwnerCondition>>;
 type OwnerCondition =
   | { readonly equals: string }
@@ -207,7 +208,7 @@ export function fixesOwner(
   conditions: OwnerConditions,
 ): boolean {
   const conditionOf = (name: string) => (Object.hasOwn(conditions, name) ? conditions[name] : undefined);
-  // A prefix doesn't suffice, because the prefix of one id is also that of other ids.
+  // A prefix doesn't suffice, because other ids may have the same prefix.
   if (ids.some((name) => isOfValues(conditionOf(name)))) return true;
   const subject = conditionOf('sub');
   if (subject === undefined) return false;

@@ -18,7 +18,7 @@ export interface SessionsToEnd {
   passkeyId?: string;
   /** End only the sessions in this tenant. */
   tenantId?: string;
-  /** How many of the newest sessions are kept, without those that have expired; none when absent. */
+  /** How many of the newest sessions are kept, not counting expired ones; none if absent. */
   keptMax?: number;
 }
 

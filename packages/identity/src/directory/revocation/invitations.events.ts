@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { defineEvent } from '@baton/kernel/http/service';
 import { Uuid } from '@baton/values/wire';
 
-/** What every event of an invitation or a recovery link names. */
+/** The members of every event of an invitation or a recovery link. */
 export const invitationPayload = {
   invitationId: Uuid,
   principalId: Uuid,

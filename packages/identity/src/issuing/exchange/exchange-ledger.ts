@@ -30,7 +30,7 @@ export class ExchangeLedger {
     return this.#inserts.call(entry);
   }
 
-  /** Writes an entry in a transaction of the caller, together with what else must be durable only with it. */
+  /** Writes an entry in the caller's transaction, with changes that must not be committed without it. */
   recordInside(db: Db, entry: LedgerEntry): Promise<unknown> {
     return db.run(insertLedgerEntries([entry], this.#key));
   }

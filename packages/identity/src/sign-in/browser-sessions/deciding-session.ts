@@ -14,8 +14,8 @@ interface DecidingSession {
 }
 
 /**
- * Checks again that the session in which a person decided is live, and that its sign-in was recent at that time. Its
- * end waits for the transaction.
+ * Checks again that the session in which a person decided is live, and that its sign-in was recent at that time. Until
+ * the transaction ends, the session can't be ended.
  * @param decidedAt by default now
  * @returns the sign-in of the session, on which the credential is based
  * @throws Refusal `invalid_token`, `authentication_context_expired`

@@ -8,7 +8,7 @@ const intervalMs = 3_600_000;
 const batchRowsMax = 1000;
 const daysKept = 30;
 
-/** Deletes sessions that expired long ago once an hour. @returns a function that stops it, after the present batch */
+/** Once an hour, deletes sessions that expired long ago. @returns a function that stops it, after the current batch */
 export function startOldSessionSweep(pool: Pool, log: Logger): () => Promise<void> {
   return startJob({
     firstMs,

@@ -9,7 +9,7 @@ import { type ResolvedSession, resolveSession } from './browser-sessions.ts';
 
 /**
  * Resolves the session of a person who changes how they sign in. A session lasts for days, so its secret alone must not
- * suffice: a thief could lock the person out, or make the access permanent.
+ * suffice: somebody who steals it could lock the person out, or make their own access permanent.
  * @throws Refusal `invalid_token`, `rate_limited`, `authentication_context_expired`
  */
 export async function resolveRecentSession(
@@ -45,8 +45,8 @@ export async function lockSignedIn({ db }: Context, row: PresentedSessionRow): P
 }
 
 /**
- * The same rule as for issuing a platform access token: what the person may then do is worth as much. A provider that
- * states no time may have signed the person in long ago.
+ * The same rule as for issuing a platform access token: the change gives equivalent access. If a provider doesn't
+ * state the time, it may have signed the person in long ago.
  */
 export function isRecentSignIn(
   { IAM_PAT_MAX_AUTHENTICATION_AGE_SECONDS: ageSecondsMax }: Context['settings'],

@@ -5,9 +5,9 @@ import type { ProviderRow } from './identity-provider.ts';
 import { findProvidersElsewhere, lockIssuer } from './identity-providers.sql.ts';
 
 /**
- * An identity, issuer and subject, exists once in all tenants. Somebody who chooses the subjects of an issuer could
- * therefore lock out the people of other tenants. No tenant owns an issuer, because the first one to register it could
- * keep it from those to whom it belongs; but the tokens for an audience belong to one tenant.
+ * An identity (issuer and subject) is unique across all tenants. Somebody who chooses the subjects of an issuer could
+ * therefore lock out the people of other tenants. No tenant owns an issuer, because otherwise the first one to
+ * register it could prevent its rightful owner from using it; but the tokens for an audience belong to one tenant.
  */
 
 type Choices = Pick<

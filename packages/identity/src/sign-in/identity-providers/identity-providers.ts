@@ -239,8 +239,9 @@ function record(context: Context, { id, tenant_id, key }: ProviderRow, action: A
 /** An issuer that may be registered. @throws Refusal `invalid_issuer` */
 export function requireIssuer({ settings }: Context, issuer: string): string {
   const parsed = parseIssuer(issuer);
-  // Our access tokens would renew themselves, and those of one tenant would be accepted in another. Tokens from the
-  // relying party's issuer would sign people in by their passkeys' identities, which have the same issuer.
+  // Our own access tokens could be exchanged for new ones without end, and those of one tenant would be accepted in
+  // another. Tokens from the relying party's issuer would sign people in by their passkeys' identities, which have the
+  // same issuer.
   const own = [settings.issuer, settings.relyingParty.issuer];
   return own.includes(parsed) ? fail('invalid_issuer') : parsed;
 }

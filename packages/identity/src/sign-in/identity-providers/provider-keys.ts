@@ -156,7 +156,7 @@ export class ProviderKeys {
 
   #entryOf(source: KeySource): Entry {
     const { id, issuer, registered_issuer, jwks_uri, key_set } = source;
-    // Hashed, because uploaded keys may have 300 KB.
+    // Hashed, because uploaded keys may be as large as 300 KB.
     const address = secretHash(JSON.stringify([issuer, registered_issuer, jwks_uri, key_set]));
     const known = this.#entries.get(id);
     this.#entries.delete(id);

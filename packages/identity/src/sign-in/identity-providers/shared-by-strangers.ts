@@ -37,14 +37,14 @@ interface SignInSettings extends IssuerOfProvider {
 
 /**
  * Refuses a provider through which any stranger would become a principal of the tenant at the first sign-in, and one
- * that declares an issuer of everybody as its own.
+ * that declares an issuer that everybody can use as its own.
  * @throws InvalidRequest
  */
 export function refuseSignInOfStrangers(provider: SignInSettings): void {
   const { issuer, own_issuer, principal_kind: kind, unknown_people: unknown, required_claims } = provider;
   const shared = sharedIssuer(issuer);
   if (shared === undefined) return;
-  if (own_issuer) refuse('ownIssuer', 'must be false: anybody gets tokens of this issuer');
+  if (own_issuer) refuse('ownIssuer', 'must be false: anybody can get tokens from this issuer');
   if (kind === 'none' || (kind === 'human' && unknown === 'request')) return;
   const required = Object.entries(required_claims).map(([name, values]) => [name, { oneOf: [...values] }]);
   if (!fixesOwner(shared, Object.fromEntries(required) as OwnerConditions))

@@ -58,7 +58,7 @@ export interface GrantDecision {
 export async function createGrant(context: Context, decision: GrantDecision): Promise<string> {
   const { db, settings } = context;
   const { tenantId, personId, principalId, clientId, resource, scopes, sessionId } = decision;
-  // Locked before the session, so that a disabled person waits for the grant, and then revokes it.
+  // Locked before the session, so that disabling the person waits for the grant, and then revokes it.
   if ((await lockMember(db, tenantId, personId)) === undefined) fail('invalid_token');
   const person = await requireDecidingSession(context, decision);
   if (principalId !== personId && !(await db.row(shareConnector(tenantId, personId, principalId))))
@@ -150,7 +150,7 @@ const serviceNames: Readonly<Record<string, string>> = {
   'entitlement-service': 'Entitlement service',
 };
 
-/** The name of an audience for people. Audiences of other services have only a key, which is made readable. */
+/** The display name of an audience. Audiences of other services have only a key, which is made readable. */
 export function serviceName(audience: string): string {
   const words = audience.replaceAll(/[-_.:/]+/g, ' ').trim();
   return serviceNames[audience] ?? `${words.slice(0, 1).toUpperCase()}${words.slice(1)}`;

@@ -137,7 +137,7 @@ export function findPendingDeviceCode(userCodeHash: string) {
 }
 
 /**
- * A refused code counts as pending until its device has learned of it, because refusing costs nothing: an approved one
+ * A refused code counts as pending until its device has polled, because nothing else limits refusals: an approved code
  * creates a grant. Returns no row if the code has already been approved or denied. */
 export function updateDecidedDeviceCode(userCodeHash: string, credentialId: string | null, decided: object) {
   return sql<{ decided: boolean }>`

@@ -19,8 +19,8 @@ import { grantOfFormerToken, prepareRedemption, repeatedSuccessor } from './rede
 
 export const pendingDeviceCodes = { ofOneMax: 20, max: 10_000 };
 /**
- * Device codes are stored one at a time, so the others wait here, without a connection to the database; and in one line
- * per address, so that nobody can fill the line of all.
+ * Device codes are stored one at a time, so the others wait here, without a connection to the database. In front, each
+ * address has a queue of its own, so that nobody can fill the common queue.
  */
 const storingBounds = { runningMax: 1, waitMsMax: 5000 };
 const storingOfOne = new ConcurrencyLimit('device codes of the address', { ...storingBounds, queuedMax: 30 });
@@ -115,7 +115,7 @@ async function findStored(kind: HandleKind, handle: string): Promise<AdapterPayl
     return undefined;
   }
   const { credential_id: credentialId, grant_secret_hash: hash, consumed_seconds: consumed } = row;
-  // The library revokes the grant of a consumed token, so it must not know about a use that may be repeated.
+  // The library revokes the grant of a consumed token, so a use that may be repeated must not be reported to it.
   const isRepeated =
     kind === 'RefreshToken' &&
     consumed !== null &&
@@ -176,12 +176,12 @@ async function prepareUse(kind: HandleKind, handle: string): Promise<void> {
   const { context, found = {}, resource } = state;
   // Compared here, because the library would use up the handle before it compares them.
   if (resource !== undefined && resource !== found['resource']) fail('audience_not_allowed');
-  // The device learns only once that it was refused.
+  // The refusal is returned to the device only once.
   if (found['error'] !== undefined) await context.pool.run(deleteHandle(kind, secretHash(handle)));
   else state.redemption = await prepareRedemption(context, kind, handle, state);
 }
 
-/** The library reports any error of ours, also of the database, as a server error. */
+/** The library reports any error from Baton, including one from the database, as a server error. */
 async function storingFailure<Value>(work: () => Promise<Value>): Promise<Value> {
   try {
     return await work();

@@ -20,7 +20,7 @@ import {
 
 /**
  * Codes and refresh tokens are redeemed in one statement, after everything has been checked and the access token has
- * been signed (see docs/reference/oauth.md#codes-and-refresh-tokens). A failure before it uses up nothing.
+ * been signed (see docs/reference/oauth.md#codes-and-refresh-tokens). A failure before that statement uses up nothing.
  */
 
 /** A client whose response was lost gets the same refresh token again for this long. */

@@ -42,7 +42,7 @@ async function endOf(accessToken: string): Promise<string | null> {
   return row?.revoked_at == null ? null : row.revoke_reason;
 }
 
-/** Lets the database refuse every new handle of a kind while `work` runs, like one that doesn't answer in time. */
+/** Makes the database reject every new handle of a kind while `work` runs, as if it didn't respond in time. */
 async function whileRefused(kind: string, work: () => Promise<void>): Promise<void> {
   const run = (text: string) => identity.pool.run({ text, values: [] });
   await run(`create function refuse_handle() returns trigger language plpgsql as $$

@@ -110,7 +110,7 @@ async function requireIdentity(context: Context, person: Person, userHandle: str
   // Another first passkey was registered sooner, with a different handle.
   if (known !== undefined && known.subject !== userHandle)
     fail('passkey_rejected', {}, { reason: 'another_user_handle' });
-  // Nobody could sign in with the passkey, and a link would be used up for nothing.
+  // Nobody could sign in with the passkey, and an invitation would be used up in vain.
   if (known !== undefined && known.status !== 'active') fail('identity_disabled');
   if (known !== undefined) return known.id;
   const made = { id: randomUUID(), tenantId, principalId, issuer: settings.relyingParty.issuer, userHandle };

@@ -223,7 +223,7 @@ function emailIn(
   const found = claim(name);
   const email = typeof found === 'string' ? found.toWellFormed().replace(invisible, '').trim() : '';
   const isAddress = email.length <= emailLengthMax && /^[^\s@]+@[^\s@]+$/.test(email);
-  // The provider has verified the address that it wrote, not one that differs in invisible characters.
+  // The provider has verified the address exactly as in the token, not one without its invisible characters.
   const isEmailVerified =
     email === found && isAddress && name === 'email' && claim('email_verified') === true;
   return { email: isAddress ? email : undefined, isEmailVerified };

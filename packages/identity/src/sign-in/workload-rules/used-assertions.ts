@@ -53,7 +53,7 @@ export async function useAssertion(
       jtiHash: jtiHashOf(claims),
       expiresAtSeconds: Math.ceil(claims['exp'] as number) + clockMarginSeconds,
       ofProviderMax: max,
-      // So that the jobs of one rule can't stop those of the others.
+      // So that the jobs of one rule can't block those of the others.
       ofRuleMax: Math.ceil(max / 2),
     }),
   );

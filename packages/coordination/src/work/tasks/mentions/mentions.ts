@@ -19,7 +19,7 @@ interface WrittenText {
 }
 
 /**
- * Records who a text mentions, and writes one event with those that it mentions for the first time
+ * Records whom a text mentions, and writes one event with those that it mentions for the first time
  * (docs/reference/comments-and-goals.md#mentions). The text's comment or task is locked, or was just inserted. The
  * caller is the author.
  */

@@ -1,6 +1,6 @@
 /**
  * The script of the pages: plain JavaScript, because browsers run it as it is. The secret of the sign-in stays in a
- * variable, and the session ends with the decision, so there is no cookie that another site could use.
+ * variable, and the session exists for one decision, so there is no cookie that another site could use.
  */
 export const interactionScript = `
 'use strict';

@@ -142,8 +142,8 @@ function configurationOf(
         ack: 'draft-02',
         allowFetch: () => {
           const state = currentState();
-          // Simultaneous requests share one fetch, which runs for the first of them and clears only its state. So the
-          // others can't take a failure of the network for a client that no longer exists.
+          // Simultaneous requests share one fetch, which runs for the first of them and updates only its state. The
+          // others keep this value, so that a network failure is not returned to them as `invalid_client`.
           state.isDocumentMissing = true;
           return documents.isAllowed(state.context.address);
         },

@@ -32,7 +32,7 @@ export function successorsOf(context: Context, grant: RefreshedGrant, refreshTok
   );
 }
 
-/** The grant that a text names as its own, which nothing proves yet; undefined for a text of another form. */
+/** The grant that a token contains, not yet authenticated; undefined for a string of another form. */
 export function namedGrantOf(refreshToken: string): string | undefined {
   const bytes = Buffer.from(refreshToken, 'base64url');
   if (bytes.length !== idBytes + randomPartBytes + codeBytes) return undefined;

@@ -16,7 +16,7 @@ const algorithm = 'aes-256-gcm';
 const [ivBytes, tagBytes] = [12, 16];
 const info = 'authorization requests of Baton';
 const keyBytes = 32;
-/** Of a request, in base64url. A decision contains its request, and is therefore longer. */
+/** For a sealed request, in base64url. A decision contains its request, and is therefore longer. */
 export const sealedLengthMax = 12_000;
 
 const derivedKeys = new WeakMap<KeyObject, Map<string, Buffer>>();
