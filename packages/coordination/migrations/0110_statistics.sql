@@ -1,12 +1,6 @@
 -- GET /statistics: what happened in a range of days is found by when it ended. Claims, runs and requests that still last are found
 -- by their status, so that a claim and a start of a run write no further index entry.
 create index tasks_completed on tasks (tenant_id, completed_at) where completed_at is not null;
-create index claims_ended on claims (tenant_id, released_at, acquired_at) where released_at is not null;
-create index claims_lost on claims (tenant_id, released_at)
-  where release_reason in ('expired', 'session_inactive', 'session_expired');
-create index runs_ended on runs (tenant_id, finished_at, started_at) where finished_at is not null;
-create index approvals_decided on approvals (tenant_id, decision_at, created_at) where decision_at is not null;
-create index approvals_cancelled on approvals (tenant_id, updated_at, created_at) where status = 'cancelled';
 
 -- Writes that were refused because the writer's claim or run had ended, counted per quarter of an hour: every time zone's days
 -- begin at one. The processes that refuse them count in memory and add the counts here every second, so a refusal waits for

@@ -31,7 +31,10 @@ export function findHoldings(filter: HoldingFilter, rowsMax: number) {
   return sql<HoldingRow>`
     with ${placesOf(filter.of)}
     select * from (
-      select ${holdingColumns}, least(c.released_at, c.expires_at) as ended_at, c.release_reason as end_reason
+      select ${holdingColumns}, least(c.released_at, c.expires_at) as ended_at,
+        -- Only a stale claim has expired; a caller who releases one may give the same word as the reason.
+        case when c.status <> 'stale' and c.release_reason in ('expired', 'session_inactive') then 'released'
+          else c.release_reason end as end_reason
       from claims c join tasks t on t.id = c.task_id
       where ${isWithin(filter)} and c.released_at > ${filter.from}::timestamptz and c.expires_at > ${filter.from}::timestamptz
       union all

@@ -102,7 +102,7 @@ test('a refusal waits for no row: it is counted while another transaction locks 
   await until(async () => (await countOf(worker.actor.principalId)) === 3);
 });
 
-test('at most 1,000 claims and runs wait in memory; what the database refuses is dropped', async () => {
+test('at most 1,000 claims and runs wait in memory, 100 of one principal; what the database refuses is dropped', async () => {
   const batches: number[] = [];
   let isAway = false;
   const pool = {
@@ -114,12 +114,14 @@ test('at most 1,000 claims and runs wait in memory; what the database refuses is
   };
   const log = createLog({ name: 'test', level: 'silent' });
   const writes = new RefusedWrites(pool as never, log);
-  const caller = { tenantId: newId(), principalId: newId() } as Caller;
-  const count = (times: number) => {
+  const callerOf = (principalId: string) => ({ tenantId: newId(), principalId }) as Caller;
+  const count = (times: number, caller = () => callerOf(newId())) => {
     for (let n = 0; n < times; n += 1)
-      writes.count(new Refusal('run_not_active', { runId: newId() }), caller);
+      writes.count(new Refusal('run_not_active', { runId: newId() }), caller());
   };
-  count(3500);
+  const flood = callerOf(newId());
+  count(150, () => flood);
+  count(3400);
   assert.deepEqual(batches, [1000], 'one statement at a time');
   await until(async () => batches.length === 2);
   isAway = true;

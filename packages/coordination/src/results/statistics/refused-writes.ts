@@ -16,6 +16,8 @@ const flushMs = 1000;
  * being stored, it isn't counted.
  */
 const countsMax = 1000;
+/** The maximum number of entries of one principal. */
+const ofPrincipalMax = 100;
 
 interface Counted extends Omit<RefusedWriteCount, 'ageSeconds'> {
   count: number;
@@ -52,10 +54,18 @@ export class RefusedWrites {
       counted.count += 1;
       return;
     }
+    if (this.#isFull(`${tenantId},${principalId},`)) return;
     if (this.#counts.size >= countsMax) void this.#flush();
     if (this.#counts.size >= countsMax) return;
     this.#counts.set(key, { tenantId, principalId, claimId, runId, count: 1, firstAt: performance.now() });
     this.#schedule();
+  }
+
+  /** Whether a principal has as many entries as one may have: its invented claims must not displace those of others. */
+  #isFull(prefix: string): boolean {
+    let own = 0;
+    for (const key of this.#counts.keys()) if (key.startsWith(prefix)) own += 1;
+    return own >= ofPrincipalMax;
   }
 
   /** Stores the last counts. */

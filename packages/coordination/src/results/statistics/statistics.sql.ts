@@ -152,6 +152,7 @@ export function sumLostLeases(of: FigureScope, range: DayRange, holdersMax: numb
       select c.released_at as at, c.holder_id, 1::bigint as lost, 0::bigint as refused_writes
       from claims c join tasks t on t.id = c.task_id
       where c.tenant_id = ${of.tenantId} and c.release_reason in ('expired', 'session_inactive', 'session_expired')
+        and (c.status = 'stale' or c.release_reason = 'session_expired')
         and c.released_at >= ${beginOf(range)} and c.released_at < ${endOf(range)}
         and ${isTaskCounted(of)}
       union all

@@ -426,6 +426,22 @@ test('an ended session loses the leases of its claims', async () => {
   assert.equal(await lost(), 1);
 });
 
+test('a released claim is not lost, whatever reason its holder gives', async () => {
+  const worker = await makeWorker(baton);
+  const workspace = await makeWorkspace(baton);
+  const task = await makeTask(baton, { workspaceId: workspace.id });
+  const claim = await claimTask(worker, task.id);
+  await done(worker.actor.post(`/claims/${claim.id}:release`, { reason: 'expired' }));
+  assert.equal((await done(baton.admin.get(`/statistics/leases?workspaceId=${workspace.id}`))).lost, 0);
+  const { items } = await done(
+    baton.admin.get(`/statistics/holdings?principalId=${worker.actor.principalId}`),
+  );
+  assert.deepEqual(
+    items.map(({ endReason }: any) => endReason),
+    ['released'],
+  );
+});
+
 test('the whole range is at most 92 days, and ends today by default', async () => {
   const { from, to, timeZone, days } = await done(baton.admin.get('/statistics/work'));
   assert.deepEqual([timeZone, days.length, days[0].date, days[29].date], ['UTC', 30, from, to]);

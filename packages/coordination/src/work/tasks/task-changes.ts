@@ -94,7 +94,8 @@ export async function updateOwnTask(
   change: TaskChange,
 ): Promise<Task> {
   const task = await updateTask(context, ref, ifMatch, change);
-  if (change.description != null)
+  // An unchanged task keeps its version, and its description mentions nobody once more.
+  if (change.description != null && task.version !== ifMatch)
     await recordMentions(context, task, { text: task.description, commentId: null, isNew: false });
   return task;
 }

@@ -126,6 +126,14 @@ describe('mentions in a description', () => {
     await done(baton.admin.patch(`/tasks/${task.id}`, { title: 'New' }, { 'if-match': 'task-1' }));
     assert.equal((await mentionedIn(task.id)).length, 1);
   });
+
+  test('that Baton wrote itself write no event when the same description is sent', async () => {
+    const task = await makeTask(baton);
+    const description = `For ${mention(ada)}`;
+    await baton.pool.run(sql`update tasks set description = ${description} where id = ${task.id}`);
+    await describeTask(task.id, description);
+    assert.deepEqual(await mentionedIn(task.id), []);
+  });
 });
 
 describe('the text of a mention', () => {
