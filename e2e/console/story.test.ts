@@ -6,7 +6,7 @@ import { agentPermissions } from '@baton/testing/participant';
 import { assertAccessible, noBrowser, until } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
 
-// What an agent delivered and did: a task's page and the page of its attempt, in a browser with the console's policy.
+// The page of a task and the page of its attempt, in a browser that enforces the console's security policy.
 
 const evil = '<img src=x onerror="window.ran=1"><script>window.ran=1</script>';
 const esc = '\u001b';

@@ -8,7 +8,7 @@ import styles from './overview.module.css';
 import { leasesQuery, usageQuery, waitsQuery, workQuery } from './overview-queries.ts';
 import type { OverviewSearch } from './overview-search.ts';
 
-/** The figures of the whole range. Each one leads to the list behind it. */
+/** The figures for the whole range, each with a link to its details. */
 export function Numbers({ search }: { search: OverviewSearch }) {
   const permissions = useQuery(meQuery).data?.permissions ?? [];
   const work = useQuery(workQuery(search));

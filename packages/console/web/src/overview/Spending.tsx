@@ -85,7 +85,7 @@ export function Spending({ search }: { search: OverviewSearch }) {
   );
 }
 
-/** The currency with the highest costs, for charts; tables contain all of them. */
+/** The currency with the highest costs, for the charts. The tables include all currencies. */
 function currencyOf({ costs }: Usage): string | undefined {
   return costs.toSorted((a, b) => b.costMicros - a.costMicros)[0]?.currency;
 }
@@ -95,7 +95,7 @@ interface Line {
   readonly name: ReactNode;
   readonly runs: number;
   readonly usage: Usage;
-  /** The length of its bar. */
+  /** The amount that its bar represents. */
   readonly part: number;
 }
 

@@ -16,13 +16,13 @@ const zooms = [
   [6, '6 hours'],
   [1, 'An hour'],
 ] as const;
-/** More strips would make the page slow; the table has all of them. */
+/** More strips would make the page slow. The table lists all holders. */
 const holdersMax = 50;
 
 const clock = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' });
 const time = new Intl.DateTimeFormat('en', { timeStyle: 'short' });
 
-/** The next full hour, so that the same strips are read for an hour. */
+/** The next full hour. The query stays the same until then. */
 const nextHour = () => Math.ceil(serverNow() / hourMs) * hourMs;
 
 /** A strip per principal: the tasks that it held in a day, in six hours or in an hour. */
@@ -132,7 +132,7 @@ function Strip({ held, fromMs, toMs }: { held: readonly Holding[]; fromMs: numbe
 const isLost = ({ endReason }: Holding): boolean =>
   endReason !== null && ['expired', 'session_inactive', 'session_expired'].includes(endReason);
 
-/** Reasons of the service; others are texts of the caller that released the claim. */
+/** Reasons that the service records. Other reasons are free text from the caller that released the claim. */
 const reasons: Readonly<Record<string, string>> = {
   expired: 'lost: the lease expired',
   session_inactive: 'lost: the session had ended',

@@ -1,8 +1,8 @@
 import { BatonError } from '@baton/sdk';
 
-/** What a form lacks before it can be sent, in words for the person. */
+/** The reason why a form can't be submitted, worded for the person. */
 export class FormProblem extends Error {
-  /** The name of the form's field that lacks it. */
+  /** The name of the field that the person must correct. */
   readonly field: string | undefined;
 
   constructor(message: string, field?: string) {
@@ -11,19 +11,19 @@ export class FormProblem extends Error {
   }
 }
 
-/** A refused value: its path in the request, such as `admit.domains.0`, and what is wrong with it. */
+/** A rejected value: its path in the request, such as `admit.domains.0`, and the reason. */
 export interface Fault {
   /** Empty if the service names no field. */
   readonly path: string;
   readonly message: string;
 }
 
-/** A service lists at most this many faults in a form. */
+/** Further faults in a response are ignored. */
 const faultsMax = 50;
 
 /**
- * The values that a service refused. Coordination lists `{loc, message}` or `{path, message}` for a request or a
- * document, identity `{loc, msg}`; both name a single `field` instead, or several `fields`.
+ * The values that a service rejected. Coordination lists `{loc, message}` for a request or `{path, message}` for a
+ * document; identity lists `{loc, msg}`. Instead of a list, both may name a single `field` or several `fields`.
  */
 export function faultsIn(error: unknown): readonly Fault[] {
   if (error instanceof FormProblem)
@@ -67,7 +67,7 @@ function dotted(path: string): string {
     .join('.');
 }
 
-/** Texts for codes of identity, whose own messages only repeat the code. */
+/** Texts for error codes of identity whose own message only repeats the code. */
 const texts: Readonly<Record<string, string>> = {
   outside_administration:
     'Only the operator of this installation can choose this, with the admin secret, because it could affect people of another tenant.',
@@ -104,7 +104,7 @@ const texts: Readonly<Record<string, string>> = {
   too_many_invitations: 'The tenant has too many open invitations. Revoke those that are no longer needed.',
 };
 
-/** The message of a service, or the console's own if the service has none. */
+/** The message of the service; the console's own text if that message only repeats the code. */
 export function textOf({ code, message }: BatonError): string {
   const own = Object.hasOwn(texts, code) ? texts[code] : undefined;
   return message === code.replaceAll('_', ' ') ? (own ?? message) : message;

@@ -12,7 +12,7 @@ const agentsMax = 200;
 const revisionsMax = 100;
 const instructionCharactersMax = 50_000;
 
-/** Who executed the run, as which revision and with which instructions. */
+/** The agent that executed the run, with its revision and its instructions. */
 export function Agent({ run }: { readonly run: Run }) {
   const [isOpen, setOpen] = useState(false);
   return (

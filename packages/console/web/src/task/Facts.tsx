@@ -65,7 +65,7 @@ export function Facts({ task }: { task: Task }) {
   );
 }
 
-/** What made the task, with a link to it: a process step or a rule. */
+/** A link to the process or the rule that created the task. */
 function Origin({ task: { origin } }: { readonly task: Task }) {
   const { kind, ref, ruleId } = origin;
   const [, instanceId, element] = /^process\/([\da-f-]{36})(?:\/(.{1,200}))?$/.exec(ref ?? '') ?? [];

@@ -5,14 +5,14 @@ import type { Values } from '../Section.tsx';
 
 export type Provider = Awaited<ReturnType<Administration['identity']['identityProviders']['get']>>;
 
-/** Words of a text field, separated by blanks or commas. */
+/** The words in a text field, separated by whitespace or commas. */
 const wordsIn = (text: string) => text.split(/[\s,]+/).filter(Boolean);
 
 interface Preset {
   readonly name: string;
   /** The suggested name of the provider in Baton. */
   readonly key: string;
-  /** The issuer, if it is the same for everybody; otherwise its form. */
+  /** The issuer, if it is the same for every customer of the provider. */
   readonly issuer?: string;
   readonly issuerForm: string;
   readonly hint: string;
@@ -142,7 +142,7 @@ const usual = {
   offered: true,
 } as const;
 
-/** Whether a folded field differs from what the form for a new provider suggests. */
+/** Whether a field under “Advanced” differs from the default for a new provider. */
 function isUnusual({
   required_amr_values: amr,
   required_acr_values: acr,
@@ -164,7 +164,7 @@ function isUnusual({
   );
 }
 
-/** The fields about the sign-in, about unknown people and about the sign-in page. */
+/** The fields for sign-in requirements, unknown people and the sign-in page. */
 function FoldedFields({ provider }: { provider?: Provider }) {
   return (
     <>
@@ -240,7 +240,7 @@ function FoldedFields({ provider }: { provider?: Provider }) {
   );
 }
 
-/** The values of the folded fields. */
+/** The values of the fields under “Advanced”. */
 export function foldedIn(values: Values) {
   const role = values.text('admitRole');
   const groups = values

@@ -25,7 +25,7 @@ const results: Readonly<Record<string, string>> = {
   skipped: 'was skipped',
 };
 
-/** Processes, rules and the knowledge that both read. */
+/** Processes, rules, and the knowledge that both of them read. */
 export const ofProcesses: Readonly<Record<string, Teller>> = {
   'process.started': (f) => say`${f.the('process')} started`,
   'process.completed': (f) =>

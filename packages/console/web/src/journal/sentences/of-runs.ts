@@ -9,7 +9,7 @@ const operations: Readonly<Record<string, string>> = {
 };
 const message = (f: Facts): string => lookup(operations, f.text('operation')) ?? 'a message';
 
-/** The attempt itself, as a link. */
+/** The attempt itself, with its number. */
 const attempt = (f: Facts, word = 'attempt'): Part =>
   f.named('run', f.id, f.has('attempt') ? `${word} ${f.number('attempt')}` : 'an attempt');
 const childEnds: Readonly<Record<string, string>> = {

@@ -7,7 +7,7 @@ const madeBy: Readonly<Record<string, string>> = {
   external: ' for another system',
 };
 
-/** The reasons why a claim ended that programs write. */
+/** The reasons that programs give for releasing a claim. */
 const released: Readonly<Record<string, string>> = {
   completed: ' after completing it',
   task_cancelled: ' because the task was cancelled',

@@ -12,11 +12,11 @@ import { happeningsOf } from './merged-events.ts';
 
 const filters = Object.entries(kinds) as [Kind, (typeof kinds)[Kind]][];
 
-/** Everything that happened to the task, in sentences, with the comments among them; newest first. */
+/** The history of the task as sentences, including its comments, newest first. */
 export function Activity({ task }: { readonly task: Task }) {
   const [kind, setKind] = useState<Kind>();
   const me = useQuery(meQuery).data;
-  // Without the journal, the comments are all that this person may read.
+  // A person who may not read the journal sees only the comments.
   const mayRead = me?.permissions.includes('events.read') ?? true;
   return (
     <section className="card stack" aria-labelledby="activity">
