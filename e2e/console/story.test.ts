@@ -123,7 +123,7 @@ describe('the story of a task', { skip: noBrowser }, () => {
       await timeline.getByText(`Counted the tiles ${evil}`).waitFor();
       await timeline.getByText(/Ada finished it/).waitFor();
       await page.getByText('Instructions').click();
-      await page.getByText(/Baton gave no instructions|Task type/).waitFor();
+      await page.getByText(/Baton provided no instructions|Task type/).waitFor();
       await assertAccessible(page, `an attempt ${colorScheme} ${width}`);
       assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true);
       assert.equal(await page.evaluate('window.ran'), undefined);

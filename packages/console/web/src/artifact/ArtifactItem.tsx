@@ -86,7 +86,7 @@ function StoredContent({ artifact }: { readonly artifact: Artifact }) {
   const download = useMutation({
     async mutationFn() {
       if ((sizeBytes ?? 0) > downloadBytesMax)
-        throw new FormProblem('The artifact is too large for a browser. Download it with the API.');
+        throw new FormProblem('The artifact is too large to download in a browser. Use the API.');
       await downloadContent(id, name);
     },
   });

@@ -40,7 +40,7 @@ export async function readContent(id: string, bytesMax: number, signal: AbortSig
 /** Saves the bytes as a file. The generic media type prevents the browser from displaying them. */
 export async function downloadContent(id: string, name: string): Promise<void> {
   const { bytes, isCut } = await readContent(id, downloadBytesMax, AbortSignal.timeout(downloadMsMax));
-  if (isCut) throw new RangeError('The artifact is too large for a download in the browser.');
+  if (isCut) throw new RangeError('The artifact is too large to download in a browser.');
   const url = URL.createObjectURL(new Blob([bytes], { type: 'application/octet-stream' }));
   const link = document.createElement('a');
   link.href = url;

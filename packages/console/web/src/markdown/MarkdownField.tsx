@@ -66,7 +66,7 @@ export function MarkdownField({ label, isLabelHidden = false, ...field }: Markdo
           (value.trim() === '' ? <p className="soft">Nothing to preview.</p> : <Prose text={value} />)}
       </div>
       <p id={`${id}-help`} className="soft">
-        Markdown works here; <code className="mono">@</code> mentions somebody, and notifies them.
+        Supports Markdown. Type <code className="mono">@</code> to mention and notify somebody.
       </p>
     </div>
   );

@@ -128,7 +128,7 @@ export function MentionChoice({ mentions }: { readonly mentions: Mentions }) {
   return (
     <>
       <p role="status" className="visually-hidden">
-        {isOpen && `${found.length} found. Use the arrow keys, and Enter to mention.`}
+        {isOpen && `${found.length} found. Select with the arrow keys, and press Enter to mention.`}
       </p>
       {isOpen && (
         <ul id={listId} role="listbox" aria-label="Mention" className={styles.people}>

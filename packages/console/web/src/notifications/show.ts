@@ -14,7 +14,7 @@ export type Waiting =
 const titles = {
   decision: 'Decision requested',
   task: 'Task assigned',
-  mention: 'You are mentioned',
+  mention: 'You were mentioned',
   message: 'Control message',
 } as const;
 const titleCharactersMax = 120;

@@ -175,7 +175,7 @@ describe('the overview', () => {
         'Leases lost and late writes refused',
         ['Day', 'Leases lost', 'Late writes refused', 'Nov 27', '1', '0', 'Nov 28', '3', '7'],
       ],
-      ['Money spent per week, USD', ['Week of', 'Spent', 'Nov 16', '$0.02', 'Nov 23', '$0.42']],
+      ['Spending per week, USD', ['Week of', 'Spent', 'Nov 16', '$0.02', 'Nov 23', '$0.42']],
     ] as const) {
       const chart = await find('region', name);
       const table = chart.querySelector('table') as HTMLTableElement;
@@ -272,8 +272,8 @@ describe('the overview', () => {
     });
     await see(/Done\n0\n0 created/);
     await see(/Lead time\n–\n9 of 10 within –/);
-    await see('No run has recorded tokens or costs in this range.');
-    await see('Nobody held a task in this time.');
+    await see('No tokens or costs were recorded in this range.');
+    await see('Nobody held a task in this period.');
   });
 
   test('the permissions decide which parts are shown', async () => {

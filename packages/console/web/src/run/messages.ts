@@ -18,5 +18,5 @@ export const messageEffects: Readonly<Record<Operation, string>> = {
   redirect: 'The agent stops its current approach at its next safe point and follows the new direction.',
   request_cancel: 'The agent stops by itself at its next safe point, and can still save its work.',
   force_cancel:
-    'The attempt and those that it launched end immediately. Unsaved work is lost, and later changes of the agent are rejected.',
+    'The attempt and the attempts that it launched end immediately. Unsaved work is lost, and later changes by the agent are rejected.',
 };

@@ -53,7 +53,7 @@ function Stream({ task, kind }: { readonly task: Task; readonly kind: Kind | und
       {query.isError && <ErrorNote error={query.error} onRetry={() => void query.refetch()} />}
       {query.isPending && <Loading lines={4} />}
       {query.isSuccess && happenings.length === 0 && !query.hasNextPage && (
-        <p className="soft">Nothing of this kind has happened yet.</p>
+        <p className="soft">No activity of this kind yet.</p>
       )}
       <ol className={styles.stream} aria-label="Activity, the newest first">
         {happenings.map((happening) => (

@@ -88,9 +88,9 @@ const reasons: Readonly<Record<string, string>> = {
   condition_unmet: 'its condition does not apply',
   approval_rejected: 'the approval was rejected',
   approval_cancelled: 'the approval was withdrawn',
-  no_approver: 'nobody may decide it',
+  no_approver: 'nobody is allowed to decide it',
   artifact_missing: 'the artifact is missing',
-  artifact_media_type: 'the artifact has another media type',
+  artifact_media_type: 'the artifact has the wrong media type',
   artifact_content_missing: 'the artifact has no content',
 };
 

@@ -164,7 +164,7 @@ function linkOf({ externalType, metadata, externalId }: ExternalReference): Resu
 
 function References({ references }: { readonly references: readonly ExternalReference[] }) {
   return (
-    <ul className={styles.links} aria-label="External names">
+    <ul className={styles.links} aria-label="External references">
       {references
         .filter((one) => linkOf(one).length === 0)
         .map(({ id, externalSystem, externalType, externalId }) => (
