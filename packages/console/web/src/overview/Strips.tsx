@@ -73,7 +73,7 @@ export function Strips({ workspace }: { workspace: string | undefined }) {
       </div>
       {isError && <ErrorNote error={error} onRetry={() => void refetch()} />}
       {data === undefined && !isError && <Loading lines={3} />}
-      {data !== undefined && holders.length === 0 && <p className="soft">Nobody held a task in this period.</p>}
+      {data !== undefined && holders.length === 0 && <p className="soft">No tasks held in this period.</p>}
       {data?.isTruncated && (
         <p className="soft">
           Only the newest 2,000 claims are shown. Zoom in to see all claims of a shorter period.

@@ -273,7 +273,7 @@ describe('the overview', () => {
     await see(/Done\n0\n0 created/);
     await see(/Lead time\n–\n9 of 10 within –/);
     await see('No tokens or costs were recorded in this range.');
-    await see('Nobody held a task in this period.');
+    await see('No tasks held in this period.');
   });
 
   test('the permissions decide which parts are shown', async () => {
