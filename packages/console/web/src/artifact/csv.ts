@@ -1,4 +1,4 @@
-/** A table of a CSV or TSV file. */
+/** A table parsed from a CSV or TSV file. */
 export interface Table {
   readonly head: readonly string[];
   readonly rows: readonly (readonly string[])[];

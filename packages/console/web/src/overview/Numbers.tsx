@@ -47,7 +47,7 @@ export function Numbers({ search }: { search: OverviewSearch }) {
           <Tile
             name="Waited for people"
             value={durationText(waits.data.waitingSeconds)}
-            note={`${countText(waits.data.pending)} pending now, a decision takes ${durationText(waits.data.decisionTime.p50Seconds)}`}
+            note={`${countText(waits.data.pending)} pending now, median decision time ${durationText(waits.data.decisionTime.p50Seconds)}`}
           >
             <Link to="/inbox">Pending decisions</Link>
           </Tile>

@@ -127,7 +127,7 @@ describe('the overview', () => {
     await see(/Done\n5\n9 created\nFinished tasks/);
     await see(/Lead time\n2 h\n9 of 10 within 1 d/);
     await see(/Cycle time\n10 min\n9 of 10 within 1 h/);
-    await see(/Waited for people\n1.5 h\n1 pending now, a decision takes 5 min/);
+    await see(/Waited for people\n1.5 h\n1 pending now, median decision time 5 min/);
     await see(/Leases lost\n4\n7 late writes refused/);
     await see(/Spent\n\$0.44\n20.5K tokens/);
     const hrefOf = (name: string) => all('link', name)[0]?.getAttribute('href');

@@ -31,7 +31,7 @@ async function readName(type: string, id: string, signal: AbortSignal): Promise<
   return hasName(type) ? ((await readers[type]?.(id, { signal })) ?? '') : '';
 }
 
-/** The name of an object; an empty text if it has none. */
+/** The name of an object; an empty string if it has none. */
 export const nameQuery = (type: string, id: string) =>
   queryOptions({
     queryKey: ['names', type, id],

@@ -18,7 +18,7 @@ export type Part =
   | { readonly is: 'note'; readonly runId: string; readonly seq: number };
 
 export type Sentence = readonly Part[];
-/** Writes the sentence of one type of event. */
+/** Returns the sentence for an event of one type. */
 export type Teller = (event: Facts) => Sentence;
 
 const quoteCharactersMax = 300;

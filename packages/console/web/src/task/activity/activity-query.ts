@@ -71,7 +71,7 @@ async function sourcesOf(taskId: string, kind: Kind | undefined, signal: AbortSi
   ]);
   return [
     sourceOf(taskId, prefixes),
-    // A claim writes an event only when it ends.
+    // The stream of a claim has no events until the claim ends.
     ...claims.items
       .filter(({ releasedAt }) => releasedAt !== null)
       .map(({ id, releasedAt }) => sourceOf(id, prefixes, releasedAt)),

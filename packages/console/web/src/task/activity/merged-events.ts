@@ -128,7 +128,7 @@ const rankOf = ({ type }: JournalEvent): number => {
   return place === -1 ? order.length : place;
 };
 
-/** Joins adjacent events of one request: `finished it` stands for the ends of the run, the claim and the task. */
+/** Joins adjacent events of one request: `finished it` represents the ends of the run, the claim and the task. */
 export function happeningsOf(events: readonly JournalEvent[]): Happening[] {
   const lines: JournalEvent[][] = [];
   for (const event of events) {
