@@ -12,7 +12,7 @@ export const linesMax = 5000;
 export const nestingMax = 20;
 export const nodesMax = 10_000;
 
-/** Beyond this depth the parser drops text. It exceeds `nestingMax`, at which the text is rejected before that. */
+/** Beyond this depth, the parser drops text. A text is rejected before that, beyond `nestingMax`. */
 const parsedNestingMax = 2 * nestingMax + 10;
 
 const parser = new MarkdownIt({ html: false, linkify: false, breaks: true, maxNesting: parsedNestingMax });
