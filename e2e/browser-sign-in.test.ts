@@ -162,7 +162,7 @@ describe('a client that signs in by browser', { skip: noBrowser }, () => {
     const parts = ['Editor <b>', 'Maria Lopez', '127.0.0.1', 'Read tasks', 'Work on tasks', 'Payments <b>'];
     for (const part of parts) assert.ok(shown.includes(part), `${part} is not in: ${shown}`);
     assert.match(shown, /Service\s+Baton \(tasks and projects\)/);
-    // Exactly what the page showed, so that the grant can't be wider.
+    // Exactly the scopes that the page showed, so that the grant can't be wider.
     assert.deepEqual(decided.scopes, ['control-plane:read', 'control-plane:write']);
     assert.equal(decided.endsSession, true);
     const call = async (name: string, args: Record<string, unknown> = {}) =>

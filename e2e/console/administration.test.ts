@@ -238,7 +238,7 @@ describe('the administration', { skip: noBrowser }, () => {
       await page.getByRole('button', { name: 'Register' }).click();
       await item('corporate').getByRole('button', { name: 'Disable …' }).click();
       await item('corporate').getByRole('button', { name: 'Disable', exact: true }).click();
-      // The button that was confirmed has disabled and removed itself; its replacement has the focus.
+      // The clicked button was disabled and then removed; its replacement has the focus.
       await item('corporate').locator('button:focus', { hasText: 'Enable' }).waitFor();
       await item('corporate').getByRole('button', { name: 'Enable' }).click();
       await item('corporate').getByText('active').waitFor();

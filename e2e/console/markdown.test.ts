@@ -3,7 +3,7 @@ import { after, afterEach, before, describe, test } from 'node:test';
 import { assertAccessible, noBrowser, until, untilLoaded } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
 
-// Texts with Markdown in a real browser, whose security policy and keyboard differ from those of the component tests.
+// Markdown in a real browser, because the component tests have no security policy and no real keyboard.
 
 describe('texts with Markdown', { skip: noBrowser }, () => {
   let world: RunningConsole;

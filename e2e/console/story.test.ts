@@ -6,7 +6,7 @@ import { agentPermissions } from '@baton/testing/participant';
 import { assertAccessible, noBrowser, until } from '../testing/browser.ts';
 import { type RunningConsole, startConsole } from '../testing/console.ts';
 
-// What an agent delivered and did: a task's page and the page of its attempt, in a browser with the console's policy.
+// The page of a task and the page of its attempt, in a browser that enforces the console's security policy.
 
 const evil = '<img src=x onerror="window.ran=1"><script>window.ran=1</script>';
 const esc = '\u001b';
@@ -123,7 +123,7 @@ describe('the story of a task', { skip: noBrowser }, () => {
       await timeline.getByText(`Counted the tiles ${evil}`).waitFor();
       await timeline.getByText(/Ada finished it/).waitFor();
       await page.getByText('Instructions').click();
-      await page.getByText(/Baton gave no instructions|Task type/).waitFor();
+      await page.getByText(/Baton provided no instructions|Task type/).waitFor();
       await assertAccessible(page, `an attempt ${colorScheme} ${width}`);
       assert.equal(await page.evaluate('document.documentElement.scrollWidth <= innerWidth'), true);
       assert.equal(await page.evaluate('window.ran'), undefined);

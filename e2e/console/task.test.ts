@@ -34,7 +34,7 @@ describe("a task's page", { skip: noBrowser }, () => {
     assert.ok(lease);
     const { page, complaints } = await world.signedIn(`/tasks/${task.publicId}`);
     await page.getByText('The task is already claimed.').waitFor();
-    // What the agent does appears while it is running.
+    // The page shows the agent's work while the run is in progress.
     await page.getByText(/ started attempt 1/).waitFor();
     await lease.checkpoint('halfway', { note: 'Half of it is done' });
     await page.getByText(/ saved checkpoint 1: Half of it is done/).waitFor();
@@ -105,7 +105,7 @@ describe("a task's page", { skip: noBrowser }, () => {
       items.map(({ toTaskId }) => toTaskId),
       [first.id],
     );
-    // The activity still has the name of the task.
+    // Checked only in the relations, because the activity still contains the title.
     const listed = page.getByRole('region', { name: 'Relations' });
     await isGone(listed.getByRole('link', { name: 'Second' }));
     assert.deepEqual(complaints, []);

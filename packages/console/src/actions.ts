@@ -100,8 +100,7 @@ async function signOut(
   const { key, session } = browsers.find(req) ?? {};
   if (key !== undefined && everywhere !== undefined) {
     const token = session?.secret;
-    // Fails if identity doesn't respond, because otherwise the person would believe that the other browsers are signed
-    // out.
+    // Fails if identity doesn't respond. Otherwise the person would believe that the other browsers were signed out.
     if (token !== undefined)
       await exchange
         .run(req, ({ browserSessions }) =>

@@ -107,7 +107,7 @@ export class BrowserSessions {
       await this.#orClose(key, isUnconfirmed, () => this.#exchange.confirmGrant(req, grant));
   }
 
-  /** Closes the session if the error means that its credential has ended. Other errors concern the request only. */
+  /** Closes the session if the error means that its credential is invalid. Other errors concern only the request. */
   async #orClose<Answer>(
     key: string,
     isEnd: (refusal: Pick<ConsoleRefusal, 'status' | 'code'>) => boolean,
@@ -129,16 +129,16 @@ export function signedOut(): ConsoleRefusal {
 }
 
 /**
- * Whether identity no longer accepts a token or the secret of a browser session: it has one code for that. An error
- * about the object of a request, such as a passkey or a grant that doesn't exist, ends no session.
+ * Whether identity no longer accepts a token or the secret of a browser session; both have the same code. An error
+ * about the object of a request, such as a passkey or a grant that doesn't exist, doesn't end the session.
  */
 function isEnded({ status, code }: Pick<ConsoleRefusal, 'status' | 'code'>): boolean {
   return status === 401 && code === 'invalid_token';
 }
 
 /**
- * Whether the provider doesn't renew the ID token of a person, or identity doesn't accept the renewed one: the token,
- * the person or the provider was rejected.
+ * Whether the provider refused to renew a person's ID token, or identity refused the renewed token because of the
+ * token, the person or the provider.
  */
 function isUnconfirmed({ status, code }: Pick<ConsoleRefusal, 'status' | 'code'>): boolean {
   return (

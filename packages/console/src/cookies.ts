@@ -24,8 +24,8 @@ export function signInCookieOf(sealed: string, isSecure: boolean): string {
 }
 
 /**
- * Over https, the name has a prefix with which browsers accept a cookie only from this host itself (RFC 6265bis), so
- * neither another subdomain nor a page over http can plant one.
+ * Over https, the name has the prefix `__Host-`. Browsers accept such a cookie only from this host itself (RFC
+ * 6265bis), so neither another subdomain nor a page over http can set one.
  */
 function nameOf(name: string, isSecure: boolean): string {
   return isSecure ? `__Host-${name}` : name;
@@ -34,7 +34,7 @@ function nameOf(name: string, isSecure: boolean): string {
 interface NewCookie {
   readonly name: string;
   readonly value: string;
-  /** Over http. Over https the prefix of the name requires the path `/`. */
+  /** Used over http only: over https, the prefix of the name requires the path `/`. */
   readonly path: string;
   readonly sameSite: 'Strict' | 'Lax';
   readonly isSecure: boolean;
@@ -47,8 +47,8 @@ function cookieOf({ name, value, path, sameSite, isSecure }: NewCookie): string 
 }
 
 /**
- * @returns the keys in all session cookies; over http there may be several, because another port of this host can set
- * cookies of the same name
+ * @returns the keys in all session cookies. Over http there may be several, because a service on another port of this
+ * host can set cookies with the same name.
  */
 export const readSessionKeys = (req: IncomingMessage, isSecure: boolean): string[] =>
   readCookies(req, nameOf(sessionCookie, isSecure), /^[\w-]{43}$/);

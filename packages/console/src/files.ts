@@ -19,7 +19,7 @@ const types: Readonly<Record<string, string>> = {
 
 /**
  * Allows scripts and styles from the console's own files only, no framing, and nothing from other hosts. Styles that
- * scripts set through the DOM need no exception. Images of artifacts are blobs; an image can't run scripts.
+ * scripts set through the DOM need no exception. Images of artifacts are loaded from blobs; an image can't run scripts.
  */
 const policy = [
   "default-src 'none'",

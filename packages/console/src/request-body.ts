@@ -58,7 +58,7 @@ export function requireText(name: string, value: string | undefined): string {
   throw invalid(`\`${name}\` is required.`);
 }
 
-/** The browser's credential: an object as JSON. Identity validates it. @throws ConsoleRefusal */
+/** The browser's credential, a JSON object that identity validates. @throws ConsoleRefusal */
 export function readCredential<Credential extends object>(json: string | undefined): Credential {
   const credential = parseJson(json ?? '');
   if (typeof credential === 'object' && credential !== null && !Array.isArray(credential))

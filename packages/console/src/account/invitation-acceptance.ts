@@ -30,8 +30,8 @@ export async function acceptInvitation(
 }
 
 /**
- * Accepts an invitation with the ID token of a sign-in through a provider. The session keeps the grant, so that it ends
- * with the person's account at the provider, like the session of any other sign-in there.
+ * Accepts an invitation with the ID token of a sign-in through a provider. The session stores the grant, so it ends
+ * when the person's account at the provider ends, as after any other sign-in through that provider.
  * @returns the new session and its owner
  */
 export async function acceptByProvider(

@@ -21,7 +21,7 @@ export async function answerOauthRequest(
     ...(request === undefined ? { userCode: requireText('userCode', userCode) } : { request }),
     ...(principalId !== undefined && { principalId }),
   };
-  // The rights that the page showed, separated by spaces. Nothing else may be granted.
+  // The scopes that the page showed, separated by spaces. No others may be granted.
   const shown = act === 'allow' ? requireText('scopes', scopes).split(' ') : undefined;
   const answer = await browsers.asPerson(req, async (identity, token): Promise<object> => {
     const { oauthRequests } = identity;

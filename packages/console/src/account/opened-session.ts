@@ -4,10 +4,10 @@ import { sessionCookieOf } from '../cookies.ts';
 import { sendJson } from '../responses.ts';
 import { type Identity, subjectOf } from '../token-exchange.ts';
 
-/** A browser session that identity has just begun, with its secret. */
+/** A browser session that identity has just started, with its secret. */
 export type StartedSession = Awaited<ReturnType<Identity['passkeys']['signInBy']>>;
 
-/** Opens the console's session of this browser, and closes its earlier ones. The page never gets the secret. */
+/** Opens a console session for this browser and closes its earlier ones. The page never receives the secret. */
 export async function openSession(
   { sessions, browsers, isSecure }: ConsoleContext,
   req: IncomingMessage,

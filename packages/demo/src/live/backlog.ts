@@ -12,7 +12,7 @@ export interface LiveTask {
   readonly steps: readonly string[];
   /** The file that the agent delivers. */
   readonly artifact?: LiveArtifact;
-  /** The commit that the agent names in its result. */
+  /** The commit hash in the agent's result. */
   readonly commit?: string;
 }
 

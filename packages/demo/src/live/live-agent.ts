@@ -67,7 +67,7 @@ async function doTask(lease: Lease, { baton, script, visitorId, stepMs, signal, 
   say(`has done ${task.publicId}`);
 }
 
-/** Records what a call of a model would have used. */
+/** Records an action with the usage of a simulated model call. */
 async function recordAction(lease: Lease, baton: BatonClient, index: number): Promise<void> {
   const inputTokens = 2_000 + Math.round(Math.random() * 6_000);
   const outputTokens = 200 + Math.round(Math.random() * 1_200);
@@ -81,7 +81,7 @@ async function recordAction(lease: Lease, baton: BatonClient, index: number): Pr
   await lease.write(({ signal }) => baton.runs.createAction(lease.run.id, action, { signal }));
 }
 
-/** Publishes the file of a task; without a store for contents, its text is part of the record. */
+/** Publishes the file of a task. Without a content store, the record itself contains the text. */
 async function publish(lease: Lease, baton: BatonClient, { name, mediaType, text }: LiveArtifact) {
   const file = { type: 'document', name };
   try {

@@ -34,7 +34,7 @@ export function Access({ person, principalId, mayWrite }: AccessProps) {
         <>
           <p>
             {accessRole === null
-              ? `${countPermissions(permissions)} without an access role. With that, ${person.displayName} can:`
+              ? `${countPermissions(permissions)} without an access role. With this access, ${person.displayName} can:`
               : `With the role ${accessRole}, ${person.displayName} can:`}
           </p>
           <Allows texts={allows} />
@@ -93,7 +93,7 @@ function ChangeRole({ principalId, displayName, accessRole, version }: ChangeRol
         <>
           {isEscalation && (
             <p role="alert">
-              You can only change the access of somebody who may do no more than you, and only to as much.
+              You can only change access that is within your own, and only grant permissions that you have.
             </p>
           )}
           <ErrorNote error={error} />

@@ -115,7 +115,7 @@ function Content() {
   );
 }
 
-/** The role that the form for a new role is filled in with; each copy is another form. */
+/** The role with which the form for a new role is prefilled. Each copy opens a new form. */
 type Copied = Pick<AccessRole, 'key' | 'name' | 'description' | 'permissions'> & { readonly place: number };
 
 const roleFieldCodes = {

@@ -69,7 +69,7 @@ function Enable({ person, administration, onDone }: EnableOrDisableProps & { rea
       {needsRole ? (
         <RoleChoice label="Role" given={person.kind === 'human' ? 'member' : null} isExplained />
       ) : (
-        <p>The access does not change.</p>
+        <p>Their access does not change.</p>
       )}
       <div className="row">
         <button type="submit" disabled={enable.isPending}>

@@ -103,7 +103,7 @@ function InviteForm({
       <Field name="name" label="Name" required maxLength={200} autoFocus />
       <Field name="email" label="E-mail (optional)" type="email" maxLength={320} />
       <RoleChoice label="Role" given="member" isExplained />
-      <SelectField name="days" label="The link works for" defaultValue="7">
+      <SelectField name="days" label="Link expires after" defaultValue="7">
         {lifetimes.map((days) => (
           <option key={days} value={days}>
             {days === 1 ? '1 day' : `${days} days`}

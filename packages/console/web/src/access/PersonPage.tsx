@@ -132,7 +132,7 @@ function Person({ person, administration, onSecret }: PersonProps) {
             <section className="card stack" aria-labelledby="work">
               <h2 id="work">Work in progress</h2>
               <p>
-                <Link to="/agents">Agents and sessions</Link> has the sessions and claimed tasks of everybody.
+                <Link to="/agents">Agents and sessions</Link> lists everyone's sessions and claimed tasks.
               </p>
             </section>
           )}

@@ -50,7 +50,7 @@ export function RoleChoice({ label, given, isExplained = false }: RoleChoiceProp
         {all.map((one) => (
           <option key={one.key} value={one.key} disabled={!isGiven(one) && one.key !== given}>
             {one.name}
-            {!isGiven(one) && ' (allows more than you may do)'}
+            {!isGiven(one) && ' (exceeds your permissions)'}
           </option>
         ))}
       </SelectField>

@@ -18,6 +18,6 @@ export const permissionsQuery = queryOptions({
 export const missingOf = (permissions: readonly string[], mine: readonly string[]): string[] =>
   mine.includes('admin') ? [] : permissions.filter((name) => !mine.includes(name));
 
-/** The number of permissions in words. */
+/** The number of permissions, with its noun. */
 export const countPermissions = ({ length }: readonly string[]): string =>
   length === 1 ? '1 permission' : `${length} permissions`;

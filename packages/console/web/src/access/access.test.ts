@@ -300,7 +300,7 @@ describe('an invitation', () => {
     await openDialog();
     const option = all('option', /^Administrator/)[0] as HTMLOptionElement;
     assert.equal(option.disabled, true);
-    assert.match(option.textContent ?? '', /allows more than you may/);
+    assert.match(option.textContent ?? '', /exceeds your permissions/);
   });
 
   test('if the second step is rejected, the link is revoked, and the page reports it', async () => {
@@ -399,7 +399,7 @@ describe('the page of a person', () => {
     });
     await fill('combobox', 'Change the role to', 'viewer');
     await click('button', 'Change role');
-    await see('You can only change the access of somebody who may do no more than you');
+    await see('You can only change access that is within your own');
     service.answer({ 'principals.setAccess': exampleOf('principals.setAccess') });
     await click('button', 'Change role');
     const asked = service.askedFor('principals.setAccess').at(-1);

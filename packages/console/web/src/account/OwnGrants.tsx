@@ -49,7 +49,7 @@ export function OwnGrants({ grants }: { grants: readonly OwnGrant[] }) {
 function Consequence({ grant: { name, agentId, agentName } }: { grant: OwnGrant }) {
   return (
     <>
-      <bdi>{name}</bdi> loses its access at once, and must be connected again.{' '}
+      <bdi>{name}</bdi> loses access immediately and has to be connected again.{' '}
       {agentId === null ? (
         'Tasks that it has claimed in your name'
       ) : (

@@ -39,7 +39,7 @@ export function AdministrationPage() {
   const admin = useAdministration();
   const secrets = useSecretsOnce();
   const nav = useRef<HTMLElement>(null);
-  // On a narrow screen, the sections are scrolled sideways.
+  // On a narrow screen, the list of sections scrolls horizontally.
   useEffect(() => {
     nav.current
       ?.querySelector(`[aria-current="page"]`)

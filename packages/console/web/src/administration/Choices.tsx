@@ -119,7 +119,7 @@ export function Reach({ admin, preferred }: { admin: Administration; preferred: 
   );
 }
 
-/** Checkboxes of one name, with the reason why the choice was refused. */
+/** Checkboxes that share a name, with the reason if the selection was rejected. */
 function Checks({ name, legend, children }: { name: string; legend: string; children: ReactNode }) {
   const { id, message, note } = useFault(name);
   const isRefused = message !== undefined;

@@ -132,7 +132,7 @@ export function Create({
 
 interface ActProps {
   readonly label: string;
-  /** The accessible name of the button that begins the action, where the label alone is ambiguous. */
+  /** The accessible name of the button that begins the action, if the label alone is ambiguous. */
   readonly name?: string;
   /** Requires a confirmation, or a reason, before the action runs. */
   readonly confirm?: 'sure' | 'why';

@@ -16,7 +16,7 @@ export interface Administration {
   /** The issuer of access tokens, needed to admit principals to the coordination service. */
   readonly issuer: string;
   readonly tenantId: string;
-  /** Whether a request needs no new token, and so can't lock the administration or prompt the person. */
+  /** Whether a request needs no new token. One that needs a token may lock the administration or prompt the person. */
   isReady(): boolean;
   /** @returns the response and the cursor of the next page, from its Link header */
   withNext<Item>(
@@ -49,7 +49,7 @@ export function lockAdministration(): void {
   if (current !== undefined) set(undefined);
 }
 
-/** Locks the administration for a person, so that their recent sign-in doesn't unlock it again by itself. */
+/** Locks the administration at the person's request. Their recent sign-in doesn't unlock it again automatically. */
 export function keepAdministrationLocked(): void {
   isLockKept = true;
   if (current !== undefined) set(undefined);

@@ -109,7 +109,7 @@ function SoFar({ taskId }: { readonly taskId: string }) {
   const checkpoint = context.data.checkpoints.toSorted((one, other) =>
     one.createdAt.localeCompare(other.createdAt),
   )[context.data.checkpoints.length - 1];
-  // Agents describe a checkpoint in its note.
+  // Agents describe a checkpoint in its member `note`.
   const { note, ...others } = (checkpoint?.data ?? {}) as { readonly note?: unknown };
   const data = typeof note === 'string' ? others : (checkpoint?.data ?? {});
   return (

@@ -7,7 +7,7 @@ import type { ArtifactKind } from './artifact-kind.ts';
 import { parseTable } from './csv.ts';
 import type { Content } from './read-content.ts';
 
-/** How many lines or rows are shown at first, and with each click on `Show more`. */
+/** How many lines or rows are shown at first, and how many more with each click on `Show more`. */
 const linesStep = 500;
 const rowsStep = 100;
 const lineCharactersMax = 4_000;
@@ -20,8 +20,8 @@ interface ContentProps {
 }
 
 /**
- * The content of an artifact. React renders every kind as text; an image is a blob of a raster type. Nothing of an
- * artifact becomes markup, a script or a page of the console's origin.
+ * The content of an artifact. React renders every kind as text, except that a raster image is loaded from a blob. No
+ * part of an artifact becomes markup, a script or a page of the console's origin.
  */
 export function ArtifactContent({ kind, artifact, content }: ContentProps): ReactNode {
   const { bytes } = content;
@@ -67,7 +67,7 @@ function ImageContent({
   );
 }
 
-/** Formatted JSON; invalid JSON, or the beginning of a longer one, as it is. */
+/** Formatted JSON. Invalid or truncated JSON is returned unchanged. */
 function jsonLines(text: string): string[] {
   try {
     return JSON.stringify(JSON.parse(text), null, 2).split('\n');
@@ -185,7 +185,7 @@ function TableContent({ text }: { readonly text: string }) {
 
 interface MoreProps {
   readonly shown: number;
-  /** How many there are; undefined for an unknown, larger number. */
+  /** The total number; undefined if it is larger than what is shown, but unknown. */
   readonly of: number | undefined;
   readonly noun: string;
   onMore(): void;

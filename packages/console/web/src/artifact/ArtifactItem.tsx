@@ -18,7 +18,7 @@ import { downloadBytesMax, downloadContent, readContent, shownBytesMax } from '.
 export function ArtifactItem({ artifact }: { readonly artifact: Artifact }) {
   const { name, type, createdAt, createdByPrincipalId, content, contentState, sizeBytes, mediaType } =
     artifact;
-  // A read of the content is recorded, so it is loaded only for a person who opens it.
+  // Each read of the content is recorded, so the content is loaded only when a person opens it.
   const [isOpen, setOpen] = useState(false);
   const address = webAddress(artifact.uri);
   return (
@@ -58,7 +58,7 @@ export function ArtifactItem({ artifact }: { readonly artifact: Artifact }) {
   );
 }
 
-/** The content in the record: one text is shown as text, anything else by its members. */
+/** Content that is stored in the record. A single text is shown as prose, anything else as a list of its members. */
 function InlineContent({ content }: { readonly content: Record<string, unknown> }) {
   const { text, markdown, ...others } = content;
   const prose = typeof markdown === 'string' ? markdown : text;
@@ -66,12 +66,12 @@ function InlineContent({ content }: { readonly content: Record<string, unknown> 
   return <Values of={content} />;
 }
 
-/** The bytes of an artifact, and the button that saves them. */
+/** The stored content of an artifact, and the button that downloads it. */
 function StoredContent({ artifact }: { readonly artifact: Artifact }) {
   const { id, name, sizeBytes } = artifact;
   const kind = kindOf(artifact);
   const bytesMax = kind === 'image' ? shownBytesMax.image : shownBytesMax.text;
-  // The beginning of an image can't be shown.
+  // An image can't be shown in part.
   const isTooLarge = kind === 'image' && (sizeBytes ?? 0) > bytesMax;
   const isShown = kind !== 'none' && !isTooLarge;
   const query = useQuery({
@@ -86,7 +86,7 @@ function StoredContent({ artifact }: { readonly artifact: Artifact }) {
   const download = useMutation({
     async mutationFn() {
       if ((sizeBytes ?? 0) > downloadBytesMax)
-        throw new FormProblem('The artifact is too large for a browser. Download it with the API.');
+        throw new FormProblem('The artifact is too large to download in a browser. Use the API.');
       await downloadContent(id, name);
     },
   });

@@ -1,4 +1,4 @@
-/** A piece of a line of a log, with the style that its escape sequences set. */
+/** A piece of a log line, with the style that the escape sequences before it set. */
 export interface AnsiPiece {
   readonly text: string;
   /** Names of CSS classes: `fg1`, `bg4`, `bold`, `dim`, `italic`, `underline`. */
@@ -22,17 +22,17 @@ const plain: Style = {
   italic: false,
   underline: false,
 };
-/** A line with more pieces, or a longer one, is shown without the rest. */
+/** A line with more pieces or more characters is truncated. */
 const piecesMax = 200;
 const lineCharactersMax = 4_000;
 
 const [bell, escape] = ['\u0007', '\u001b'];
-/** Escape sequences of terminals. Only colours and weights (`m`) have an effect; all others are left out. */
+/** Terminal escape sequences. Only those for colours and text styles (`m`) have an effect; the others are removed. */
 const sequences = new RegExp(
   String.raw`${escape}(?:\[([0-9;:]*)[ -/]*([@-~])|\][^${bell}${escape}]{0,2000}(?:${bell}|${escape}\\)|[ -/]*[0-~])`,
   'g',
 );
-/** They would change how a line is shown. */
+/** Control characters are removed, because they could change how a line is displayed. */
 const controls = /(?![\t\n])\p{Cc}/gu;
 
 /** Splits the text of a log into lines of styled pieces. The result contains no markup: it is rendered as text. */
@@ -40,7 +40,7 @@ export function ansiLines(text: string, linesMax: number): AnsiPiece[][] {
   let style = plain;
   const lines: AnsiPiece[][] = [];
   for (const line of text.split('\n', linesMax)) {
-    // What a carriage return overwrites is not visible in a terminal.
+    // A terminal doesn't show text that was overwritten after a carriage return.
     const shown = line.replace(/\r+$/, '').split('\r').at(-1) ?? '';
     const [pieces, next] = piecesOf(shown.slice(0, lineCharactersMax), style);
     lines.push(shown.length > lineCharactersMax ? [...pieces, { text: ' …', style: [] }] : pieces);
@@ -81,7 +81,7 @@ function styled(before: Style, parameters: string): Style {
   return style;
 }
 
-/** The basic colour of an index of the palette; other indexes have none. */
+/** The basic colour at a palette index; undefined for all other indexes. */
 const basicOf = (index: number): number | undefined => (index >= 0 && index < 16 ? index : undefined);
 
 function withCode(style: Style, code: number): Style {
@@ -110,5 +110,5 @@ function classesOf({ foreground, background, ...flags }: Style): string[] {
   ];
 }
 
-/** Whether a text contains colours of a terminal. */
+/** Whether a text contains terminal colours or text styles. */
 export const hasAnsi = (text: string): boolean => text.slice(0, 100_000).includes('\u001b[');

@@ -22,7 +22,7 @@ const byName: readonly [RegExp, ArtifactKind][] = [
 const texts =
   /^(text\/.+|application\/(.+\+)?(xml|yaml|x-yaml|toml|javascript|x-sh|x-ndjson|sql)|image\/svg\+xml)$/;
 
-/** Decides by the media type, and for plain text by the name. The type is what the agent stated, so it is not trusted. */
+/** Derived from the media type and, for plain text, from the name. The agent states the type, so it is not trusted. */
 export function kindOf({ mediaType, name }: Pick<Artifact, 'mediaType' | 'name'>): ArtifactKind {
   const [essence = ''] = (mediaType ?? '').slice(0, 255).split(';', 1);
   const type = essence.trim().toLowerCase();

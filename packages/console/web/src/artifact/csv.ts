@@ -1,4 +1,4 @@
-/** A table of a CSV or TSV file. */
+/** A table parsed from a CSV or TSV file. */
 export interface Table {
   readonly head: readonly string[];
   readonly rows: readonly (readonly string[])[];
@@ -9,8 +9,8 @@ const columnsMax = 50;
 const cellCharactersMax = 500;
 
 /**
- * Parses a table with a head (RFC 4180; a lenient reader: a quote inside a bare cell is text).
- * @param rowsMax how many rows are read; the rest is left out
+ * Parses a table with a header row (RFC 4180, leniently: a quote inside an unquoted cell is text).
+ * @param rowsMax how many rows are returned; the rest are omitted
  */
 export function parseTable(text: string, rowsMax: number): Table {
   const separator = separatorOf(text);

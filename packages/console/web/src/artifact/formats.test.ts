@@ -75,7 +75,7 @@ describe('the colours of a log', () => {
     assert.ok((long?.[0]?.text.length ?? 0) <= 4_000);
     const [many] = ansiLines(`${esc}[31mz`.repeat(10_000), 1);
     assert.ok((many?.length ?? 0) <= 201);
-    // A sequence that never ends is no reason to search the whole text again and again.
+    // An unterminated sequence must not cause repeated searches of the whole text.
     ansiLines(`${esc}]`.repeat(2_000), 1);
   });
 

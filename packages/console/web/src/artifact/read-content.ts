@@ -1,6 +1,6 @@
 import { baton } from '../client.ts';
 
-/** How much of an artifact is loaded to be shown. Beyond it, the rest can be downloaded. */
+/** How much of an artifact is loaded for display. A larger one can be downloaded. */
 export const shownBytesMax = { text: 1_000_000, image: 10_000_000 };
 /** A download is held in the browser's memory. */
 export const downloadBytesMax = 200_000_000;
@@ -37,16 +37,16 @@ export async function readContent(id: string, bytesMax: number, signal: AbortSig
   return { bytes, isCut: length > bytesMax };
 }
 
-/** Saves the bytes as a file. The browser never displays them, because the type of the file is that of any bytes. */
+/** Saves the bytes as a file. The generic media type prevents the browser from displaying them. */
 export async function downloadContent(id: string, name: string): Promise<void> {
   const { bytes, isCut } = await readContent(id, downloadBytesMax, AbortSignal.timeout(downloadMsMax));
-  if (isCut) throw new RangeError('The artifact is too large for a download in the browser.');
+  if (isCut) throw new RangeError('The artifact is too large to download in a browser.');
   const url = URL.createObjectURL(new Blob([bytes], { type: 'application/octet-stream' }));
   const link = document.createElement('a');
   link.href = url;
   link.download = name.replaceAll(/[\\/:\p{Cc}]/gu, '_').slice(0, 200) || 'artifact';
   link.click();
-  // The browser has begun to read the blob by then.
+  // By then, the browser has started to read the blob.
   setTimeout(() => URL.revokeObjectURL(url), revokeMs);
 }
 

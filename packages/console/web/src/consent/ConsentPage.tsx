@@ -73,7 +73,7 @@ function Request({ wanted, onOther }: { wanted: Wanted; onOther(): void }) {
   });
   const decision = useMutation({
     mutationFn: (act: 'allow' | 'deny') => {
-      // Exactly the rights that the page shows: the organisation may offer more of them in the meantime.
+      // Exactly the scopes that the page shows: the organisation may have offered more since.
       const shown = found.data?.scopes ?? [];
       return withFreshSignIn(() => decideRequest(wanted, act, { principalId: actsAs, scopes: shown }));
     },

@@ -33,7 +33,7 @@ export function forgetWanted(): void {
 export const readRequest = (wanted: Wanted, principalId: string) =>
   post<OauthRequest>('oauth-request', { act: 'read', ...wanted, ...(principalId !== '' && { principalId }) });
 
-/** @param shown what the page showed: the agent as which the program acts, or the person; and the rights */
+/** @param shown what the page showed: the scopes, and the agent or the person as whom the program acts */
 export const decideRequest = (
   wanted: Wanted,
   act: 'allow' | 'deny',

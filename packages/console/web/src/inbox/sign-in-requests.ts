@@ -29,14 +29,15 @@ export function useSignInRequests(me: HarnessContext | undefined) {
             );
             return { items, hasMore: next_after !== null };
           },
-    // Without a valid token, reading the list in the background would lock the administration during a person's work.
+    // Without a valid token, a background refetch would lock the administration while a person is working.
     refetchOnWindowFocus: () => administration?.isReady() ?? false,
   });
 }
 
 /**
- * Reads the requests again when coordination's journal reports a change to a principal, as after another administrator
- * has admitted somebody. A new request has no event there, and identity's journal is only for the operator.
+ * Reads the requests again when coordination's journal reports a change to a principal, for example because
+ * another administrator admitted somebody. A new request has no event there, and only operators may read identity's
+ * journal.
  */
 export function useSignInRequestChanges(me: HarnessContext | undefined): void {
   const queries = useQueryClient();

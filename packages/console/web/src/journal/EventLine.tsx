@@ -12,7 +12,7 @@ import { useInSight } from './use-in-sight.ts';
 const payloadCharactersMax = 4000;
 
 /**
- * One event as a sentence, with its code. Opened, it shows the payload and related links.
+ * One event as a sentence, with its code. When opened, it shows the payload and related links.
  * @param within the id of the object whose page shows the line
  */
 export function EventLine({ event, within }: { event: JournalEvent; within?: string }) {
@@ -40,7 +40,7 @@ export function EventLine({ event, within }: { event: JournalEvent; within?: str
   );
 }
 
-/** An event as the journal has it, with a button that copies its code, and related links. */
+/** An event as recorded in the journal, with related links and buttons that copy its code and the event. */
 export function RawEvent({ event, isAlone }: { event: JournalEvent; isAlone: boolean }) {
   const { type, entityType, entityId, actorId, cursor } = event;
   const payload = JSON.stringify(event.payload, null, 2);

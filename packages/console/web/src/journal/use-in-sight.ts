@@ -1,6 +1,6 @@
 import { type RefObject, useEffect, useState } from 'react';
 
-/** How long a line must stay on the screen before its names are looked up: in a busy journal, most don't. */
+/** How long a line must stay on the screen before its names are looked up. In a busy journal, most lines don't. */
 const restMs = 300;
 
 /** One observer for all lines: a journal shows up to 2,000. */
@@ -19,7 +19,7 @@ function observe(element: Element, report: (isIntersecting: boolean) => void): (
   };
 }
 
-/** Whether an element has been on the screen for a moment. Once it has, it stays so. */
+/** Whether an element has been on the screen for `restMs`. Never changes back to false. */
 export function useInSight(element: RefObject<Element | null>): boolean {
   const [isInSight, setInSight] = useState(false);
   useEffect(() => {

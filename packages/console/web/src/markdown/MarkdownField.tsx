@@ -5,7 +5,7 @@ import { MentionChoice, useMentions } from './mention-completion.tsx';
 
 interface MarkdownFieldProps {
   readonly label: string;
-  /** Whether only screen readers get the label. */
+  /** Whether the label is hidden visually and only available to screen readers. */
   readonly isLabelHidden?: boolean;
   readonly value: string;
   readonly maxLength: number;
@@ -14,7 +14,7 @@ interface MarkdownFieldProps {
   onChange(value: string): void;
 }
 
-/** A field for Markdown, with a preview, that completes mentions of people and agents. Its height follows the text. */
+/** A Markdown field with a preview and completion of mentions of people and agents. It grows with its text. */
 export function MarkdownField({ label, isLabelHidden = false, ...field }: MarkdownFieldProps) {
   const { value, onChange, maxLength, rows = 3, placeholder } = field;
   const id = useId();
@@ -66,7 +66,7 @@ export function MarkdownField({ label, isLabelHidden = false, ...field }: Markdo
           (value.trim() === '' ? <p className="soft">Nothing to preview.</p> : <Prose text={value} />)}
       </div>
       <p id={`${id}-help`} className="soft">
-        Markdown works here; <code className="mono">@</code> mentions somebody, and notifies them.
+        Supports Markdown. Type <code className="mono">@</code> to mention and notify somebody.
       </p>
     </div>
   );
@@ -79,7 +79,7 @@ interface TabsProps {
   onChange(isPreview: boolean): void;
 }
 
-/** Arrow keys change the tab; only the selected one is in the order of the Tab key. */
+/** The arrow keys change the tab; the Tab key reaches only the selected one. */
 function Tabs({ label, id, isPreview, onChange }: TabsProps) {
   const tabs = useRef<HTMLDivElement>(null);
   const select = (value: boolean) => {

@@ -8,16 +8,16 @@ import type { MarkdownElement, MarkdownNode } from './node.ts';
 import { PlainText } from './PlainText.tsx';
 import { parseMarkdown } from './parse-markdown.ts';
 
-/** Mentions beyond these show the name in the text: each of them requires a request. */
+/** Each mentioned principal requires a request. Further mentions show the name in the text. */
 const namesMax = 20;
 
 interface MarkdownViewProps {
   readonly text: string;
-  /** The beginning of the addresses of commits; undefined if no repository is known. */
+  /** The URL prefix of commits; undefined if no repository is known. */
   readonly commitAddress: string | undefined;
 }
 
-/** A parsed text. React creates each element and escapes each string; no markup is ever written. */
+/** A parsed text. React creates every element and escapes every string; the text is never used as markup. */
 export default memo(function MarkdownView({ text, commitAddress }: MarkdownViewProps) {
   const nodes = useMemo(() => parseMarkdown(text), [text]);
   if (nodes === undefined)
@@ -39,7 +39,7 @@ class Drawing {
   }
 
   all(nodes: readonly MarkdownNode[]): ReactNode {
-    // The nodes of a text never move: a changed text is drawn again.
+    // The index is a stable key: the nodes of a text are never reordered.
     return nodes.map((node, index) => <Fragment key={index}>{this.#one(node)}</Fragment>);
   }
 
@@ -134,7 +134,7 @@ class Drawing {
   }
 }
 
-/** A text is a part of a page, whose headings have the first two levels. */
+/** Headings begin at the third level, because the page around the text uses the first two. */
 function Heading({ level, children }: { readonly level: number; readonly children: ReactNode }) {
   const names = ['h3', 'h4', 'h5', 'h6'] as const;
   const Name = names[Math.min(level, names.length) - 1] ?? 'h6';
@@ -159,7 +159,7 @@ interface OutsideLinkProps {
   readonly inside: ReactNode;
 }
 
-/** A link to another host, which is shown unless the text already is the address. */
+/** A link to another host. The host is shown unless the text is already the address. */
 function OutsideLink({ url, title, isImage, text, inside }: OutsideLinkProps) {
   const note = [text === '' ? undefined : noteOfLink(url, text), title === '' ? undefined : `“${title}”`]
     .filter((part) => part !== undefined)
@@ -187,7 +187,7 @@ function Commit({ name, commitAddress = '' }: CommitProps) {
   return <OutsideLink url={url} title="" isImage={false} text={name} inside={inside} />;
 }
 
-/** The text of a link, as far as it could be an address. */
+/** The text of a link, to compare with its address. */
 function textOf(node: MarkdownNode): string {
   if (typeof node === 'string') return node;
   if ('children' in node) return node.children.map(textOf).join('');
@@ -195,7 +195,7 @@ function textOf(node: MarkdownNode): string {
   return node.type === 'mention' ? `@${node.name}` : '';
 }
 
-/** The present name of a principal, or that in the text if it can't be read. */
+/** The current name of a principal; the name in the text if the current one can't be read. */
 function MentionChip({ id, name }: { readonly id: string; readonly name: string }) {
   const { data } = useQuery(principalQuery(id));
   const isMe = useQuery(meQuery).data?.principal.id === id;

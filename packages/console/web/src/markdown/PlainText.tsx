@@ -1,6 +1,6 @@
 import { revealHidden } from '@baton/sdk';
 
-/** A text as it was written. */
+/** A text without formatting. */
 export function PlainText({ text }: { readonly text: string }) {
   return <div className="text">{revealHidden(text)}</div>;
 }

@@ -2,9 +2,9 @@ const charactersMax = 2048;
 const schemes: ReadonlySet<string> = new Set(['http:', 'https:', 'mailto:']);
 
 /**
- * The target of a link in a text from outside: an absolute address of the web, or an e-mail address.
- * @returns undefined for every other scheme, for relative addresses, and for addresses with a user name, which are
- * mistaken for a host (`https://bank.example@evil.example`)
+ * The target of a link in an untrusted text: an absolute web address or an e-mail address.
+ * @returns undefined for every other scheme, for relative addresses, and for addresses with a user name, which can
+ * be mistaken for a host (`https://bank.example@evil.example`)
  */
 export function linkTarget(address: string): URL | undefined {
   if (address.length > charactersMax || !/^(?:https?:\/\/|mailto:)[^\s\p{C}]+$/iu.test(address))
@@ -31,8 +31,8 @@ function trimmed(address: string): string {
 }
 
 /**
- * The end of an address in running text: without the punctuation of the sentence, and without a closing bracket that
- * the address doesn't open.
+ * The end of an address in running text. It excludes trailing punctuation and a closing parenthesis without an opening
+ * one in the address.
  */
 export function endOfAddress(address: string): number {
   let open = 0;

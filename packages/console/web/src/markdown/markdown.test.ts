@@ -22,7 +22,7 @@ async function show(description: string, answers: Parameters<typeof open>[1] = {
   const task = taskWith({ description });
   await open(`/tasks/${task.publicId}`, { ...answers, answers: { ...answersOf(task), ...answers.answers } });
   const shown = await find('region', 'Description');
-  // Until the parser has loaded, the text itself is shown.
+  // Until the parser has loaded, the text is shown without formatting.
   await until(() => within(shown) !== null || seen(shown).includes('Shown without formatting'));
   return find('region', 'Description');
 }
@@ -283,7 +283,7 @@ describe('the name of a commit', () => {
 });
 
 describe('hostile texts', () => {
-  /** What a text may become; attributes that may be on any of these elements are listed below. */
+  /** The elements that a text may become. Attributes that any of them may have are listed below. */
   const elements =
     /^(DIV|P|H[3-6]|UL|OL|LI|INPUT|BLOCKQUOTE|FIGURE|FIGCAPTION|PRE|CODE|HR|BR|TABLE|THEAD|TBODY|TR|TH|TD|STRONG|EM|DEL|A|SPAN)$/;
   const attributes = /^(class|href|target|rel|title|start|type|checked|disabled|readonly|aria-label)$/;

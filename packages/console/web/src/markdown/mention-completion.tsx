@@ -22,7 +22,7 @@ export interface Mentions {
   readonly isOpen: boolean;
   readonly chosen: number;
   readonly listId: string;
-  /** For the text field. */
+  /** Attributes and event handlers for the text field. */
   readonly field: {
     readonly 'aria-controls': string | undefined;
     readonly 'aria-activedescendant': string | undefined;
@@ -30,7 +30,7 @@ export interface Mentions {
     onSelect(): void;
     onBlur(): void;
   };
-  /** Searches for an `@` in front of the cursor. */
+  /** Searches for an `@` before the cursor. */
   look(): void;
   choose(principal: Principal): void;
 }
@@ -97,7 +97,7 @@ export function useMentions(
       'aria-activedescendant': isOpen ? `${listId}-${active}` : undefined,
       onKeyDown,
       onSelect: () => {
-        // A moved cursor closes the list; only typing opens it.
+        // Moving the cursor closes the list; only typing opens it.
         if (query !== undefined) look();
       },
       onBlur: () => setQuery(undefined),
@@ -107,7 +107,7 @@ export function useMentions(
   };
 }
 
-/** Searches with the endpoint that lists principals, if the person may read them. */
+/** Searches the list of principals, if the person may read it. */
 function useFound(words: string | undefined): readonly Principal[] {
   const mayRead = useQuery(meQuery).data?.permissions.includes('principals.read') ?? false;
   const q = useDeferredValue(words?.trim());
@@ -128,7 +128,7 @@ export function MentionChoice({ mentions }: { readonly mentions: Mentions }) {
   return (
     <>
       <p role="status" className="visually-hidden">
-        {isOpen && `${found.length} found. Use the arrow keys, and Enter to mention.`}
+        {isOpen && `${found.length} found. Select with the arrow keys, and press Enter to mention.`}
       </p>
       {isOpen && (
         <ul id={listId} role="listbox" aria-label="Mention" className={styles.people}>

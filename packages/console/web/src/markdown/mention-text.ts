@@ -18,7 +18,7 @@ export function mentionAt(text: string, position: number): Mention | undefined {
   return { name, id: id.toLowerCase(), length: whole.length };
 }
 
-/** The text that mentions a principal. Characters that would end its name are replaced. */
+/** The text of a mention of a principal. Characters that would end the name are replaced. */
 export function mentionOf({
   displayName,
   id,
@@ -27,14 +27,14 @@ export function mentionOf({
   readonly id: string;
 }): string {
   const name = displayName.replaceAll(/[[\]\s]+/g, ' ').trim();
-  // A character may have two units of the text.
+  // A character may consist of two UTF-16 code units.
   return `@[${[...name].slice(0, nameCharactersMax / 2).join('') || 'somebody'}](${id})`;
 }
 
 const queryCharactersMax = 60;
 
 /**
- * The words after an `@` in front of the cursor, with which a person searches for somebody.
+ * The words between an `@` and the cursor, with which a person searches for somebody to mention.
  * @returns the position of the `@`, and the words; undefined if the cursor is elsewhere
  */
 export function mentionQueryAt(

@@ -1,4 +1,4 @@
-/** A part of a parsed text. The page builds elements of it; it contains no markup of its own. */
+/** A part of a parsed text, from which the page creates elements. It contains no markup. */
 export type MarkdownNode =
   | string
   | { readonly type: 'break' }

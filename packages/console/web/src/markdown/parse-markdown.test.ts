@@ -7,7 +7,7 @@ import { mentionAt, mentionOf, mentionQueryAt } from './mention-text.ts';
 import type { MarkdownNode } from './node.ts';
 import { charactersMax, nestingMax, nodesMax, parseMarkdown } from './parse-markdown.ts';
 
-/** Everything of a parsed text that a person can read. */
+/** All of a parsed text that a person can read. */
 function readable(nodes: readonly MarkdownNode[]): string {
   return nodes
     .map((node) => {

@@ -5,14 +5,14 @@ import { mentionAt } from './mention-text.ts';
 import type { Align, MarkdownElement, MarkdownNode, PlainType } from './node.ts';
 import { referencesIn } from './references.ts';
 
-/** Longer texts are shown as they are: the worst text of this length takes some tenths of a second. */
+/** Longer texts are shown without formatting. Parsing takes at most a few tenths of a second at this length. */
 export const charactersMax = 65_536;
-/** A line of a table or a list becomes several elements. */
+/** Each line of a table or a list becomes several elements. */
 export const linesMax = 5000;
 export const nestingMax = 20;
 export const nodesMax = 10_000;
 
-/** Nested deeper, the parser would drop text. It gets further than the nodes, so that they notice this. */
+/** Beyond this depth, the parser drops text. A text is rejected before that, beyond `nestingMax`. */
 const parsedNestingMax = 2 * nestingMax + 10;
 
 const parser = new MarkdownIt({ html: false, linkify: false, breaks: true, maxNesting: parsedNestingMax });
@@ -29,7 +29,7 @@ parser.block.ruler.at('table', keepCells(parseTable), { alt: ['paragraph', 'refe
 
 type BlockRule = ReturnType<typeof parser.block.ruler.getRules>[number];
 
-/** Rules are found by what disabling their name removes: a minified function has no name of its own. */
+/** Finds a rule by disabling its name, because minification removes the names of functions. */
 function isRuleOf(name: string): (rule: BlockRule) => boolean {
   parser.block.ruler.disable([name]);
   const others = new Set(parser.block.ruler.getRules(''));
@@ -46,7 +46,7 @@ function parseMention(state: StateInline, isSilent: boolean): boolean {
   return true;
 }
 
-/** A table drops the cells that its head has no column for, and with them text that only programs would read. */
+/** Markdown tables drop cells beyond the columns of the header. People wouldn't see their text, but programs would. */
 function keepCells(rule: BlockRule): BlockRule {
   return (state, startLine, endLine, isSilent) => {
     const isTable = rule(state, startLine, endLine, isSilent);
@@ -67,9 +67,9 @@ function countCells({ src, bMarks, tShift, eMarks }: StateBlock, line: number): 
 }
 
 /**
- * Parses CommonMark with tables, strikethrough and task lists; HTML is text. No part of the text is left out except its
- * markup, and invisible characters are replaced by their codes.
- * @returns undefined for a text beyond the bounds, and for one of which the parser would drop a part
+ * Parses CommonMark with tables, strikethrough and task lists; HTML is text. Nothing but the markup is left out,
+ * and invisible characters are replaced by their codes.
+ * @returns undefined for a text that exceeds the limits or of which the parser would drop a part
  */
 export function parseMarkdown(text: string): readonly MarkdownNode[] | undefined {
   if (text.length > charactersMax || countLines(text) > linesMax) return undefined;
@@ -97,7 +97,7 @@ const plainTypes: Readonly<Record<string, PlainType>> = {
   s_open: 'deleted',
 };
 
-/** Builds a tree of the parser's tokens, without recursion. */
+/** Builds a tree from the parser's tokens, without recursion. */
 class Builder {
   readonly #text: string;
   #lines: readonly string[] | undefined;
@@ -228,7 +228,7 @@ function elementOf(token: Token): MarkdownElement {
   }
 }
 
-/** An image is a link: the console sends no request to other hosts. */
+/** An image becomes a link, because the console sends no requests to other hosts. */
 function imageOf(token: Token): MarkdownNode {
   const alt = revealHidden(token.content);
   const url = linkTarget(String(token.attrGet('src') ?? ''));

@@ -2,13 +2,13 @@ import { revealHidden } from '@baton/sdk';
 import { endOfAddress, linkTarget } from './links.ts';
 import type { MarkdownNode } from './node.ts';
 
-/** Addresses, public ids of tasks, and names of commits: 7 to 40 hexadecimal digits, letters among them. */
+/** Addresses, public ids of tasks, and commit hashes: 7 to 40 hexadecimal characters, both digits and letters. */
 const forms =
   /\bhttps?:\/\/[^\s<>"`]{1,2048}|\bTASK-\d{6,15}\b|(?<![\w./#-])(?=[\da-f]{0,39}\d)(?=[\da-f]{0,39}[a-f])[\da-f]{7,40}(?![\w-]|\.\w)/gu;
 
 /**
- * Splits running text at its references, which need no markup: addresses and ids of tasks become links, and commits
- * monospaced text. Invisible characters are replaced by their codes afterwards: an address that contains one is no link.
+ * Splits running text at references without markup. Addresses and task ids become links, and commit hashes become code.
+ * Invisible characters are replaced by their codes afterwards, so an address that contains one doesn't become a link.
  */
 export function referencesIn(text: string): MarkdownNode[] {
   const nodes: MarkdownNode[] = [];

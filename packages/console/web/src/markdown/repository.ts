@@ -1,12 +1,12 @@
 import type { Task } from '@baton/sdk';
 import { linkTarget } from './links.ts';
 
-/** The path of a repository in an address of a commit or a pull request, at GitHub, GitLab or Forgejo. */
+/** The path of a repository in the URL of a commit or a pull request on GitHub, GitLab or Forgejo. */
 const form = /^((?:\/[\w.-]+){2,8}?)(\/-)?\/(?:commits?|pulls?|merge_requests)\/[\w.-]+/;
 
 /**
- * The beginning of the addresses of commits that texts about a task name: of the repository that its evidence links to, if
- * it is only one.
+ * The URL prefix of commits that texts about a task mention. It is that of the repository to which the task's evidence
+ * links, if the evidence links to only one.
  */
 export function commitAddressOf({ evidence }: Pick<Task, 'evidence'>): string | undefined {
   const addresses = new Set(

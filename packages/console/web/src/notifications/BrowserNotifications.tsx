@@ -14,8 +14,8 @@ export function BrowserNotifications() {
     <section className="stack" aria-labelledby="notifications">
       <h2 id="notifications">Notifications in this browser</h2>
       <p className="soft">
-        While the console is open in a hidden tab, your browser shows when your decision is requested, when
-        somebody assigns a task to you or mentions you, and when your run gets a control message.
+        While the console is open in a hidden tab, your browser notifies you when your decision is requested,
+        when somebody assigns a task to you or mentions you, and when your run receives a control message.
       </p>
       {choice === 'unavailable' && (
         <p>

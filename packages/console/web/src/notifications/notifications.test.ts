@@ -310,7 +310,7 @@ describe('notifications in the browser', () => {
     mentioned({ id: pending(56).id });
     await until(() => notifications.length > 0);
     await handled();
-    assert.deepEqual(shown(), [`You are mentioned: Read this (${task.publicId})`]);
+    assert.deepEqual(shown(), [`You were mentioned: Read this (${task.publicId})`]);
     setHidden(false);
   });
 

@@ -7,14 +7,14 @@ export type Waiting =
   | { readonly kind: 'decision'; readonly id: string; readonly taskId: string | null }
   /** @param key of the assignment: a task may be assigned to the same person again */
   | { readonly kind: 'task'; readonly key: string; readonly taskId: string; readonly assigneeId: string }
-  /** @param id of the event: a text may mention the same person once only */
+  /** @param id of the event: each event mentions a person at most once */
   | { readonly kind: 'mention'; readonly id: string; readonly taskId: string }
   | { readonly kind: 'message'; readonly id: string; readonly taskId: string };
 
 const titles = {
   decision: 'Decision requested',
   task: 'Task assigned',
-  mention: 'You are mentioned',
+  mention: 'You were mentioned',
   message: 'Control message',
 } as const;
 const titleCharactersMax = 120;

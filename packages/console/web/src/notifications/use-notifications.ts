@@ -43,8 +43,8 @@ function useDecisions(me: HarnessContext | undefined, isOn: boolean, show: Show)
 }
 
 /**
- * What others do while the page is hidden: tasks that they assign, texts that mention the person, and control messages to
- * the person's runs.
+ * Shows notifications while the page is hidden: for tasks that others assign to the person, for texts that mention the
+ * person, and for control messages to the person's runs.
  */
 function useEvents(me: HarnessContext | undefined, isOn: boolean, show: Show): void {
   const personId = me?.principal.id;

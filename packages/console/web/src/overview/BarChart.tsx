@@ -1,7 +1,7 @@
 import { type ReactNode, useId, useState } from 'react';
 import styles from './overview.module.css';
 
-/** A column of bars; its colour is a class of overview.module.css. */
+/** A series of bars. `tone` is a class in overview.module.css. */
 export interface Series {
   readonly name: string;
   readonly tone: 'plain' | 'soft' | 'warn' | 'bad';
@@ -13,8 +13,8 @@ const step = 10;
 const barWidth = 8;
 
 /**
- * Bars for days or weeks, and the same figures as a table: screen readers always read the table, and a button shows it to
- * everybody.
+ * A bar chart by day or week, with the same figures as a table. Screen readers always read the table; a button shows it
+ * to everybody.
  * @param labels the days, one per value
  * @param isStacked whether the series add up; otherwise the later ones are drawn over the earlier ones
  */
@@ -29,7 +29,7 @@ export function BarChart({
 }: {
   title: string;
   summary?: ReactNode;
-  /** The head of the first column. */
+  /** The header of the first column. */
   what: string;
   labels: readonly string[];
   series: readonly Series[];
@@ -69,7 +69,7 @@ export function BarChart({
                   <title>
                     {`${label}: ${series.map(({ name, values }) => `${name} ${textOf(values[n] ?? 0)}`).join(', ')}`}
                   </title>
-                  {/* The whole column reacts to the pointer, so that small bars are within reach. */}
+                  {/* The tooltip covers the whole column, so that it also appears for small bars. */}
                   <rect x={n * step} y={0} width={step} height={height} className={styles.column} />
                   {series.map(({ name, tone, values }) => {
                     const size = heightOf(values[n] ?? 0);

@@ -6,7 +6,7 @@ import styles from './overview.module.css';
 import { leasesQuery, waitsQuery, workQuery } from './overview-queries.ts';
 import type { OverviewSearch } from './overview-search.ts';
 
-/** The figures of each day. Errors are shown once, with the numbers above. */
+/** The figures for each day. Errors are shown only once, in `Numbers`. */
 export function Charts({ search }: { search: OverviewSearch }) {
   const permissions = useQuery(meQuery).data?.permissions ?? [];
   const work = useQuery(workQuery(search)).data;

@@ -8,7 +8,7 @@ import styles from './overview.module.css';
 import { leasesQuery, usageQuery, waitsQuery, workQuery } from './overview-queries.ts';
 import type { OverviewSearch } from './overview-search.ts';
 
-/** The figures of the whole range. Each one leads to the list behind it. */
+/** The figures for the whole range, each with a link to its details. */
 export function Numbers({ search }: { search: OverviewSearch }) {
   const permissions = useQuery(meQuery).data?.permissions ?? [];
   const work = useQuery(workQuery(search));
@@ -47,7 +47,7 @@ export function Numbers({ search }: { search: OverviewSearch }) {
           <Tile
             name="Waited for people"
             value={durationText(waits.data.waitingSeconds)}
-            note={`${countText(waits.data.pending)} pending now, a decision takes ${durationText(waits.data.decisionTime.p50Seconds)}`}
+            note={`${countText(waits.data.pending)} pending now, median decision time ${durationText(waits.data.decisionTime.p50Seconds)}`}
           >
             <Link to="/inbox">Pending decisions</Link>
           </Tile>

@@ -14,7 +14,7 @@ import { Strips } from './Strips.tsx';
 const route = getRouteApi('/shell/overview');
 const choices = [7, 30, 90] as const;
 
-/** What was done, what waited, what was lost, what it cost, and who held what, in a range of days. */
+/** Work done, waiting times, lost leases, spending and claims in a range of days. */
 export function OverviewPage() {
   const search = route.useSearch();
   const navigate = route.useNavigate();

@@ -31,7 +31,7 @@ export function Spending({ search }: { search: OverviewSearch }) {
   return (
     <div className={styles.charts} id="spending">
       <BarChart
-        title={currency === undefined ? 'Tokens per week' : `Money spent per week, ${currency}`}
+        title={currency === undefined ? 'Tokens per week' : `Spending per week, ${currency}`}
         what="Week of"
         labels={weeks.groups.map(({ week }) => dayText(week ?? ''))}
         series={[
@@ -85,7 +85,7 @@ export function Spending({ search }: { search: OverviewSearch }) {
   );
 }
 
-/** The currency with the highest costs, for charts; tables contain all of them. */
+/** The currency with the highest costs, for the charts. The tables include all currencies. */
 function currencyOf({ costs }: Usage): string | undefined {
   return costs.toSorted((a, b) => b.costMicros - a.costMicros)[0]?.currency;
 }
@@ -95,7 +95,7 @@ interface Line {
   readonly name: ReactNode;
   readonly runs: number;
   readonly usage: Usage;
-  /** The length of its bar. */
+  /** The amount that its bar represents. */
   readonly part: number;
 }
 
@@ -116,7 +116,7 @@ function Ranking({
     <section className={`card stack ${styles.chart}`} aria-label={title}>
       <h2>{title}</h2>
       {lines.length === 0 ? (
-        <p className="soft">No run has recorded tokens or costs in this range.</p>
+        <p className="soft">No tokens or costs were recorded in this range.</p>
       ) : (
         <div className={styles.scroll} role="region" aria-label={`${title}: table`} tabIndex={0}>
           <table className={styles.table}>

@@ -12,17 +12,17 @@ import { holdingsQuery } from './overview-queries.ts';
 const hourMs = 3_600_000;
 /** The zoom: the hours that a strip shows. */
 const zooms = [
-  [24, 'A day'],
+  [24, '1 day'],
   [6, '6 hours'],
-  [1, 'An hour'],
+  [1, '1 hour'],
 ] as const;
-/** More strips would make the page slow; the table has all of them. */
+/** More strips would make the page slow. The table lists all holders. */
 const holdersMax = 50;
 
 const clock = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'short' });
 const time = new Intl.DateTimeFormat('en', { timeStyle: 'short' });
 
-/** The next full hour, so that the same strips are read for an hour. */
+/** The next full hour. The query stays the same until then. */
 const nextHour = () => Math.ceil(serverNow() / hourMs) * hourMs;
 
 /** A strip per principal: the tasks that it held in a day, in six hours or in an hour. */
@@ -73,9 +73,11 @@ export function Strips({ workspace }: { workspace: string | undefined }) {
       </div>
       {isError && <ErrorNote error={error} onRetry={() => void refetch()} />}
       {data === undefined && !isError && <Loading lines={3} />}
-      {data !== undefined && holders.length === 0 && <p className="soft">Nobody held a task in this time.</p>}
+      {data !== undefined && holders.length === 0 && <p className="soft">No tasks held in this period.</p>}
       {data?.isTruncated && (
-        <p className="soft">Only the newest 2,000 claims are shown. Zoom in to see all of a shorter time.</p>
+        <p className="soft">
+          Only the newest 2,000 claims are shown. Zoom in to see all claims of a shorter period.
+        </p>
       )}
       {holders.length > 0 && !isTable && (
         <ul className={styles.strips}>
@@ -90,7 +92,7 @@ export function Strips({ workspace }: { workspace: string | undefined }) {
         </ul>
       )}
       {holders.length > holdersMax && !isTable && (
-        <p className="soft">{holders.length - holdersMax} more held tasks; the table lists them.</p>
+        <p className="soft">Holders listed only in the table: {holders.length - holdersMax}.</p>
       )}
       {holders.length > 0 && isTable && <HoldingTable held={data?.items ?? []} />}
     </section>
@@ -132,13 +134,13 @@ function Strip({ held, fromMs, toMs }: { held: readonly Holding[]; fromMs: numbe
 const isLost = ({ endReason }: Holding): boolean =>
   endReason !== null && ['expired', 'session_inactive', 'session_expired'].includes(endReason);
 
-/** Reasons of the service; others are texts of the caller that released the claim. */
+/** Reasons that the service records. Other reasons are free text from the caller that released the claim. */
 const reasons: Readonly<Record<string, string>> = {
   expired: 'lost: the lease expired',
   session_inactive: 'lost: the session had ended',
   session_expired: 'lost: the session expired',
-  session_closed: 'released with the session',
-  completed: 'released with the completion',
+  session_closed: 'released when the session was closed',
+  completed: 'released on completion',
   task_cancelled: 'the task was cancelled',
   principal_disabled: 'the holder was disabled',
 };

@@ -3,7 +3,7 @@ import type { Holding } from '@baton/sdk';
 const endOf = ({ endedAt }: Holding): number =>
   endedAt === null ? Number.POSITIVE_INFINITY : Date.parse(endedAt);
 
-/** Distributes claims over lanes, so that claims of one lane don't overlap: each goes to the first free lane. */
+/** Distributes claims over lanes, so that claims in one lane don't overlap. Each is placed in the first free lane. */
 export function lanesOf(held: readonly Holding[]): Holding[][] {
   const lanes: Holding[][] = [];
   const oldestFirst = held.toSorted((a, b) => Date.parse(a.acquiredAt) - Date.parse(b.acquiredAt));

@@ -5,12 +5,12 @@ import { onEvent } from '../live.ts';
 import { serverNow } from '../server-clock.ts';
 import type { OverviewSearch } from './overview-search.ts';
 
-/** The figures of a busy tenant change all the time; each refetch reads all of them. */
+/** Limits refetches, which read all figures. The figures of a busy tenant change constantly. */
 const gatherMs = 15_000;
 const dayMs = 86_400_000;
 export const daysDefault = 30;
 
-/** The days of the figures are those of this browser's time zone. */
+/** Figures are grouped into days of this browser's time zone. */
 export const timeZone = Intl.DateTimeFormat().resolvedOptions().timeZone;
 
 const dateFormat = new Intl.DateTimeFormat('en-CA', { timeZone });
@@ -50,7 +50,7 @@ export const usageQuery = (search: OverviewSearch, groupBy: 'principal' | 'works
     queryFn: ({ signal }) => baton.statistics.getUsage({ ...rangeOf(search), groupBy }, { signal }),
   });
 
-/** What each principal held from one instant to another. */
+/** The tasks that each principal held between two instants. */
 export const holdingsQuery = (workspace: string | undefined, fromMs: number, toMs: number) =>
   queryOptions({
     queryKey: ['statistics', 'holdings', workspace, fromMs, toMs],
@@ -70,7 +70,7 @@ export const holdingsQuery = (workspace: string | undefined, fromMs: number, toM
 const counted =
   /^(task\.(created|completed|claimed)|claim\.|approval\.|run\.(succeeded|failed|cancelled|suspended))/;
 
-/** Refetches the figures some time after an event that changes one. */
+/** Refetches the figures after an event that changes one, at most once per `gatherMs`. */
 export function useLiveStatistics(): void {
   const queries = useQueryClient();
   useEffect(() => {

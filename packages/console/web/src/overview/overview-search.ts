@@ -2,7 +2,7 @@
 export interface OverviewSearch {
   /** The length of the range; 30 days by default. */
   readonly days?: 7 | 90;
-  /** Id of a workspace; its figures include those of the workspaces below it. */
+  /** Id of a workspace. The figures include those of the workspaces below it. */
   readonly workspace?: string;
 }
 

@@ -127,7 +127,7 @@ describe('the overview', () => {
     await see(/Done\n5\n9 created\nFinished tasks/);
     await see(/Lead time\n2 h\n9 of 10 within 1 d/);
     await see(/Cycle time\n10 min\n9 of 10 within 1 h/);
-    await see(/Waited for people\n1.5 h\n1 pending now, a decision takes 5 min/);
+    await see(/Waited for people\n1.5 h\n1 pending now, median decision time 5 min/);
     await see(/Leases lost\n4\n7 late writes refused/);
     await see(/Spent\n\$0.44\n20.5K tokens/);
     const hrefOf = (name: string) => all('link', name)[0]?.getAttribute('href');
@@ -175,7 +175,7 @@ describe('the overview', () => {
         'Leases lost and late writes refused',
         ['Day', 'Leases lost', 'Late writes refused', 'Nov 27', '1', '0', 'Nov 28', '3', '7'],
       ],
-      ['Money spent per week, USD', ['Week of', 'Spent', 'Nov 16', '$0.02', 'Nov 23', '$0.42']],
+      ['Spending per week, USD', ['Week of', 'Spent', 'Nov 16', '$0.02', 'Nov 23', '$0.42']],
     ] as const) {
       const chart = await find('region', name);
       const table = chart.querySelector('table') as HTMLTableElement;
@@ -272,8 +272,8 @@ describe('the overview', () => {
     });
     await see(/Done\n0\n0 created/);
     await see(/Lead time\n–\n9 of 10 within –/);
-    await see('No run has recorded tokens or costs in this range.');
-    await see('Nobody held a task in this time.');
+    await see('No tokens or costs were recorded in this range.');
+    await see('No tasks held in this period.');
   });
 
   test('the permissions decide which parts are shown', async () => {

@@ -4,7 +4,7 @@ import styles from './avatar.module.css';
 
 const hues = 6;
 
-/** The initials of a person, agent or service. Its shape shows the kind: people are round, programs are square. */
+/** The initials of a person, agent or service, in a circle for people and in a square for programs. */
 export function Avatar({ id }: { readonly id: string | null }) {
   const { data } = useQuery({ ...principalQuery(id ?? ''), enabled: id !== null });
   const kind = id === null ? 'service' : (data?.kind ?? 'human');

@@ -1,6 +1,6 @@
 import { useState } from 'react';
 
-/** Copies a text. If the browser denies access to the clipboard, the text can still be selected beside the button. */
+/** Copies a text. If the browser denies access to the clipboard, the label prompts the person to select the text. */
 export function CopyButton({ text, label = 'Copy' }: { readonly text: string; readonly label?: string }) {
   const [state, setState] = useState<'idle' | 'copied' | 'failed'>('idle');
   const copy = () => {

@@ -7,7 +7,7 @@ interface LabelProps {
   readonly hint?: ReactNode;
 }
 
-/** A text field with its label, its hint and the reason why its value was refused. */
+/** A text field with its label, its hint, and the reason if its value was rejected. */
 export function Field({ label, hint, ...input }: LabelProps & React.ComponentProps<'input'>) {
   return (
     <Labelled name={input.name} label={label} hint={hint}>
@@ -16,7 +16,7 @@ export function Field({ label, hint, ...input }: LabelProps & React.ComponentPro
   );
 }
 
-/** A text field of several lines. */
+/** A multi-line text field. */
 export function LongField({ label, hint, ...area }: LabelProps & React.ComponentProps<'textarea'>) {
   return (
     <Labelled name={area.name} label={label} hint={hint}>
@@ -25,7 +25,7 @@ export function LongField({ label, hint, ...area }: LabelProps & React.Component
   );
 }
 
-/** A choice of one of several options. */
+/** A select field. */
 export function SelectField({ label, hint, ...select }: LabelProps & React.ComponentProps<'select'>) {
   return (
     <Labelled name={select.name} label={label} hint={hint}>
@@ -71,7 +71,7 @@ function Labelled({
   );
 }
 
-/** Fields that most people leave as they are. Open if one of them was refused or differs from its default. */
+/** Fields that most people leave unchanged. Open if one of them was rejected or differs from its default. */
 export function Advanced({ isOpenAtFirst, children }: { isOpenAtFirst: boolean; children: ReactNode }) {
   const [isOpen, setOpen] = useState(isOpenAtFirst);
   return (

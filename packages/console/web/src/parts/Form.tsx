@@ -26,14 +26,14 @@ const Faults = createContext<FormFaults>({ messages: {}, show: () => () => undef
 interface FormProps {
   /** Why the last submission failed, if it did. */
   readonly error: unknown;
-  /** The fields of the form, by path in the request, where their names differ from it. */
+  /** The fields of the form by path in the request, for fields whose name differs from the path. */
   readonly fields?: Readonly<Record<string, string>>;
-  /** The fields of the form that an error code is about, if the service names none. */
+  /** The fields of the form by error code, for errors in which the service names no field. */
   readonly codes?: Readonly<Record<string, string>>;
   readonly className?: string | undefined;
-  /** For buttons outside of the form. */
+  /** The id of the form, for buttons outside it. */
   readonly id?: string;
-  /** Shows an error that is about no field of this form; by default an `ErrorNote`. */
+  /** Shows an error that concerns no field of this form; by default an `ErrorNote`. */
   readonly note?: (error: unknown) => ReactNode;
   onSubmit(form: HTMLFormElement): void;
   readonly children: ReactNode;
@@ -42,13 +42,13 @@ interface FormProps {
 interface Placed {
   readonly error: unknown;
   readonly messages: Readonly<Record<string, string>>;
-  /** Whether a fault is about no field of the form. */
+  /** Whether at least one fault concerns no field of the form. */
   readonly hasRest: boolean;
 }
 
 /**
- * A form that shows a refused value beside its field, and focuses the first of them. An error that is about no field is
- * shown above them. A message disappears when the person changes the field.
+ * A form that shows the reason for each rejected value beside its field, and focuses the first of these fields. An
+ * error that concerns no field is shown above them. A message disappears when the person changes the field.
  */
 export function Form({
   error,
@@ -122,7 +122,7 @@ function place(
       ? [{ path: byCode, message: textOf(rejection) }]
       : listed;
   const messages: Record<string, string> = {};
-  // The message of a command of several requests states what it has left behind.
+  // If a command sends several requests, its message states what the earlier ones have changed.
   let hasRest = faults.length === 0 || (rejection !== error && !(error instanceof FormProblem));
   for (const { path, message } of faults) {
     const name = fieldOf(path, fields, shown);
@@ -132,7 +132,7 @@ function place(
   return { error, messages, hasRest };
 }
 
-/** The field of the form for a path, or for the nearest path above it: `admit.domains.0` is in the field of domains. */
+/** The form's field for a path, or for the nearest path above it: `admit.domains.0` belongs to the domains field. */
 function fieldOf(
   path: string,
   fields: Readonly<Record<string, string>>,
@@ -147,7 +147,7 @@ function fieldOf(
   return undefined;
 }
 
-/** Unfolds what hides the field, and focuses it; a group of fields has no focus of its own, so its first one gets it. */
+/** Unfolds the sections around a field and focuses it. A group can't have the focus, so its first input gets it. */
 function focusField(field: HTMLElement): void {
   for (
     let fold = field.closest('details');
@@ -162,7 +162,7 @@ function focusField(field: HTMLElement): void {
 }
 
 /**
- * The message for a field of the `Form` around it.
+ * The message for a field in the enclosing `Form`.
  * @returns the attributes of its control, or of the `fieldset` around its controls, and the message
  */
 export function useFault(name: string | undefined) {

@@ -33,11 +33,11 @@ const faultsMax = 5;
 function messageOf(error: unknown): string {
   if (error instanceof FormProblem) return error.message;
   if (!(error instanceof BatonError)) return 'Something went wrong. Reload the page.';
-  // The message of the client repeats the list, which is shown below.
+  // The client's message repeats the list of problems, which is shown below it.
   return error.details['problems'] === undefined ? textOf(error) : 'These values were refused:';
 }
 
-/** A refused value. If the service names only its field, its message is the summary. */
+/** A rejected value. If the service names only the field, its message equals the summary and isn't repeated. */
 function FaultLine({ fault: { path, message }, summary }: { fault: Fault; summary: string }) {
   return (
     <li className="text">

@@ -3,7 +3,7 @@ import type { Task } from '@baton/sdk';
 import { PlainText } from '../markdown/PlainText.tsx';
 import { commitAddressOf } from '../markdown/repository.ts';
 
-/** Without the parser, for instance because a newer console has replaced its file, the text itself is shown. */
+/** If the parser can't be loaded, for example because a newer console replaced its file, the text is unformatted. */
 const MarkdownView = lazy<ComponentType<ViewProps>>(() =>
   import('../markdown/MarkdownView.tsx').catch(() => ({ default: PlainText })),
 );
@@ -14,14 +14,14 @@ interface ViewProps {
 }
 
 interface ProseProps {
-  /** From outside. */
+  /** Untrusted text. */
   readonly text: string;
-  /** The task that the text is about. Its evidence shows to which repository the text's commits belong. */
+  /** The task that the text is about. Its evidence identifies the repository of the commits in the text. */
   readonly task?: Pick<Task, 'evidence'>;
   readonly isSoft?: boolean;
 }
 
-/** A text that people and agents write, with its Markdown. The text itself is shown until the parser has loaded. */
+/** Text by people and agents, rendered as Markdown. Shown without formatting until the parser has loaded. */
 export function Prose({ text, task, isSoft = false }: ProseProps) {
   return (
     <div className={isSoft ? 'soft' : undefined} dir="auto">

@@ -7,7 +7,7 @@ const units: readonly [string, number][] = [
   ['s', 1],
 ];
 
-/** A duration with its two largest units: `12 min`, `1 h 5 min`, `42 s`. */
+/** A duration in its one or two largest units: `12 min`, `1 h 5 min`, `42 s`. */
 export function duration(ms: number): string {
   const seconds = Math.max(0, Math.round(ms / 1000));
   if (seconds === 0) return 'under 1 s';
@@ -15,12 +15,12 @@ export function duration(ms: number): string {
   const [unit, size] = units[at] ?? (['s', 1] as const);
   const whole = Math.floor(seconds / size);
   const [smaller, smallerSize] = units[at + 1] ?? ['', 0];
-  // `3 min 20 s` claims a precision that nobody needs.
+  // Seconds are shown only below one minute: `3 min 20 s` is more precise than anyone needs.
   const rest = smaller === '' || smaller === 's' ? 0 : Math.floor((seconds - whole * size) / smallerSize);
   return rest === 0 ? `${whole} ${unit}` : `${whole} ${unit} ${rest} ${smaller}`;
 }
 
-/** An amount of a currency, with enough digits for cents of a cent. */
+/** An amount of a currency, with four decimals below 0.01. */
 export function money(costMicros: number, currency: string): string {
   const amount = costMicros / 1_000_000;
   const digits = amount !== 0 && Math.abs(amount) < 0.01 ? 4 : 2;
@@ -32,7 +32,7 @@ export function money(costMicros: number, currency: string): string {
       maximumFractionDigits: digits,
     }).format(amount);
   } catch {
-    // The currency is free text of the agent.
+    // The agent's currency is free text, so it may be unknown to `Intl`.
     return `${amount.toFixed(digits)} ${currency.slice(0, 20)}`;
   }
 }
@@ -47,7 +47,7 @@ export function costs({ costs: all }: Usage): string | undefined {
 
 const compact = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 });
 
-/** A large number in short: `12.4K`. */
+/** A number in compact form: `12.4K`. */
 export const short = (count: number): string => compact.format(count);
 
 const sizes = ['bytes', 'KB', 'MB', 'GB', 'TB'];

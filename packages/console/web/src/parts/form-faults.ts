@@ -1,8 +1,8 @@
 import { BatonError } from '@baton/sdk';
 
-/** What a form lacks before it can be sent, in words for the person. */
+/** The reason why a form can't be submitted, worded for the person. */
 export class FormProblem extends Error {
-  /** The name of the form's field that lacks it. */
+  /** The name of the field that the person must correct. */
   readonly field: string | undefined;
 
   constructor(message: string, field?: string) {
@@ -11,19 +11,19 @@ export class FormProblem extends Error {
   }
 }
 
-/** A refused value: its path in the request, such as `admit.domains.0`, and what is wrong with it. */
+/** A rejected value: its path in the request, such as `admit.domains.0`, and the reason. */
 export interface Fault {
   /** Empty if the service names no field. */
   readonly path: string;
   readonly message: string;
 }
 
-/** A service lists at most this many faults in a form. */
+/** Further faults in a response are ignored. */
 const faultsMax = 50;
 
 /**
- * The values that a service refused. Coordination lists `{loc, message}` or `{path, message}` for a request or a
- * document, identity `{loc, msg}`; both name a single `field` instead, or several `fields`.
+ * The values that a service rejected. Coordination lists `{loc, message}` for a request or `{path, message}` for a
+ * document; identity lists `{loc, msg}`. Instead of a list, both may name a single `field` or several `fields`.
  */
 export function faultsIn(error: unknown): readonly Fault[] {
   if (error instanceof FormProblem)
@@ -67,10 +67,10 @@ function dotted(path: string): string {
     .join('.');
 }
 
-/** Texts for codes of identity, whose own messages only repeat the code. */
+/** Texts for error codes of identity whose own message only repeats the code. */
 const texts: Readonly<Record<string, string>> = {
   outside_administration:
-    'Only the operator of this installation can choose this, with the admin secret, because it could affect people of another tenant.',
+    'Only the operator of this installation can choose this, with the admin secret, because it could affect people in another tenant.',
   invalid_issuer:
     'The issuer must be an http or https address other than Baton’s own, exactly as in the iss claim of the provider’s tokens.',
   identity_provider_exists: 'The tenant already has an identity provider with this name or this issuer.',
@@ -81,11 +81,11 @@ const texts: Readonly<Record<string, string>> = {
     'People sign in through this provider. Select whether they are the same people at the new issuer.',
   issuer_not_changeable: 'The issuer of a provider for programs can’t change. Register another provider.',
   external_identity_conflict: 'The account at the provider already belongs to another person.',
-  sign_in_request_not_found: 'This request has ended. The person can sign in again to make a new one.',
+  sign_in_request_not_found: 'This request no longer exists. The person can sign in again to send a new one.',
   sign_in_request_decided: 'Somebody else has already decided this request.',
-  sign_in_request_expired: 'This request has expired. The person can sign in again to make a new one.',
+  sign_in_request_expired: 'This request has expired. The person can sign in again to send a new one.',
   sign_in_request_outdated:
-    'The provider is disabled or has another issuer now. The person can sign in again to make a new request.',
+    'The provider is disabled or now has another issuer. The person can sign in again to send a new request.',
   group_exists: 'The tenant already has a group with this key.',
   group_membership_exists: 'The principal is already a member.',
   provisioning_source_exists: 'The key, the provider or the service account already has a directory.',
@@ -98,13 +98,13 @@ const texts: Readonly<Record<string, string>> = {
   invalid_scope_ceiling: 'The selected audiences don’t allow all selected scopes.',
   expiry_too_long: 'The operator allows only shorter-lived tokens.',
   authentication_context_required:
-    'No sign-in of this person is recorded. They must sign in before they get a token.',
+    'This person has no recorded sign-in. They must sign in before they get a token.',
   authentication_context_expired:
     'The last sign-in of this person is too old. They must sign in again before they get a token.',
   too_many_invitations: 'The tenant has too many open invitations. Revoke those that are no longer needed.',
 };
 
-/** The message of a service, or the console's own if the service has none. */
+/** The message of the service; the console's own text if that message only repeats the code. */
 export function textOf({ code, message }: BatonError): string {
   const own = Object.hasOwn(texts, code) ? texts[code] : undefined;
   return message === code.replaceAll('_', ' ') ? (own ?? message) : message;

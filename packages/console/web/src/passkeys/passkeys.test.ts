@@ -157,7 +157,7 @@ describe('the account', () => {
     await see('https://editor.example/client.json');
     await see(/acts as you/);
     await click('button', 'Disconnect Editor <b>');
-    await see('Editor <b> loses its access at once, and must be connected again.');
+    await see('Editor <b> loses access immediately and has to be connected again.');
     await see('Tasks that it has claimed in your name are released.');
     await click('button', 'Cancel');
     assert.deepEqual(service.askedFor('/console/grant-end'), []);

@@ -8,11 +8,11 @@ import { meQuery } from '../queries.ts';
 import styles from './dependencies.module.css';
 import { placeTasks } from './dependency-layout.ts';
 
-/** More tasks than this would make the graph illegible; the table has all of them. */
+/** With more tasks, the graph would be illegible. The table lists all of them. */
 const drawnMax = 60;
 const box = { width: 168, height: 44, across: 56, down: 14 };
 
-/** The tasks of a project that depend on each other: as a graph with the critical path, and as a table. */
+/** The dependencies between the tasks of a project, as a graph with the critical path and as a table. */
 export function Dependencies({ projectId }: { projectId: string }) {
   const mayRead = useQuery(meQuery).data?.permissions.includes('tasks.read') ?? false;
   const query = useQuery({
@@ -115,7 +115,7 @@ function Graph({ of }: { of: ProjectDependencies }) {
 
 const stateOf = ({ status }: ProjectDependencies['tasks'][number]): string => status.replaceAll('_', ' ');
 
-/** @param isShown whether the table has links; a hidden one has none, because they could get the focus */
+/** @param isShown whether the table has links; a hidden table has none, because they would be focusable */
 function Table({ of, isShown }: { of: ProjectDependencies; isShown: boolean }) {
   const idOf = new Map(of.tasks.map(({ id, publicId }) => [id, publicId]));
   const prerequisites = Map.groupBy(of.dependencies, ({ waitingTaskId }) => waitingTaskId);

@@ -17,7 +17,7 @@ export function placeTasks({ tasks, dependencies }: ProjectDependencies): Placed
   const open = new Set<string>();
   const columnOf = (id: string): number => {
     const known = columns.get(id);
-    // The service prevents cycles; one that exists anyway must not make the page hang.
+    // The service prevents cycles, but if one exists, the page must not hang.
     if (known !== undefined || open.has(id)) return known ?? 0;
     open.add(id);
     const before = (prerequisites.get(id) ?? []).map(({ prerequisiteTaskId }) =>

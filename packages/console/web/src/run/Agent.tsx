@@ -12,7 +12,7 @@ const agentsMax = 200;
 const revisionsMax = 100;
 const instructionCharactersMax = 50_000;
 
-/** Who executed the run, as which revision and with which instructions. */
+/** The agent that executed the run, with its revision and its instructions. */
 export function Agent({ run }: { readonly run: Run }) {
   const [isOpen, setOpen] = useState(false);
   return (
@@ -74,7 +74,7 @@ function Instructions({ run }: { readonly run: Run }) {
   if (error !== null) return <ErrorNote error={error} onRetry={() => void refetch()} />;
   if (isPending) return <Loading />;
   if (data.length === 0)
-    return <p className="soft">Baton gave no instructions. The harness may have its own.</p>;
+    return <p className="soft">Baton provided no instructions. The harness may have its own.</p>;
   return (
     <ol className="stack">
       {data.map(({ source, ref, version, text }) => (

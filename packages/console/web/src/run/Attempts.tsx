@@ -6,7 +6,7 @@ import { Who } from '../parts/Who.tsx';
 import { runsMax, runsQuery } from '../task/runs.ts';
 import styles from './run.module.css';
 
-/** All attempts at the task, newest first, with this one marked. Hidden for the only attempt. */
+/** All attempts at the task, newest first, with this one marked. Hidden if there is only one. */
 export function Attempts({ run }: { readonly run: Run }) {
   const { data: runs = [] } = useQuery(runsQuery({ id: run.taskId }));
   if (runs.length < 2) return null;

@@ -17,7 +17,7 @@ const textCharactersMax: Readonly<Record<'directive' | 'reason', number>> = {
   reason: 2_000,
 };
 
-/** The ways to direct a running attempt; nothing for a person who may not, or after its end. */
+/** Buttons that send control messages to a running attempt. Hidden after its end and without the permission. */
 export function Controls({ run }: { readonly run: Run }) {
   const me = useQuery(meQuery).data;
   const [operation, setOperation] = useState<Operation>();
@@ -58,7 +58,7 @@ interface FormProps {
   onClose(): void;
 }
 
-/** The text of a message, and its effect. Only a click on the named button sends it. */
+/** The form for a message, with an explanation of its effect. */
 function MessageForm({ run, operation, onClose }: FormProps) {
   const queries = useQueryClient();
   const keys = useIdempotencyKeys();
@@ -69,7 +69,7 @@ function MessageForm({ run, operation, onClose }: FormProps) {
       const last = checkpoints?.at(-1);
       const body = {
         operation,
-        // What the sender has seen: the agent can recognize an outdated message.
+        // The last checkpoint that the sender saw, so that the agent can recognize an outdated message.
         causalPosition: last === undefined ? 'run:started' : `checkpoint:${last.seq}`,
         [field]: text,
         expectedRunVersion: run.version,

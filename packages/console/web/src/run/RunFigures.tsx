@@ -7,7 +7,7 @@ import { runMs } from './result-facts.ts';
 import styles from './run.module.css';
 import { actionsQuery, checkpointsQuery } from './run-queries.ts';
 
-/** Time, actions, tokens and money of a run, each beside its limit if it has one. */
+/** Duration, checkpoints, actions, tokens and cost of a run, each with its limit if it has one. */
 export function RunFigures({ run }: { readonly run: Run }) {
   const now = useNow(run.status === 'running');
   const actions = useQuery(actionsQuery(run)).data;

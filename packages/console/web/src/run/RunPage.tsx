@@ -23,7 +23,7 @@ import { Timeline } from './Timeline.tsx';
 
 const route = getRouteApi('/shell/runs/$id');
 
-/** One attempt at a task: what the agent was given, did and delivered, and how to direct it. */
+/** One attempt at a task: its input, timeline and result, and the controls for its agent. */
 export function RunPage() {
   const { id } = route.useParams();
   const query = useQuery(runQuery(id));
@@ -93,7 +93,7 @@ export function RunPage() {
   );
 }
 
-/** The result or the failure with its whole text, and the artifacts of this attempt. */
+/** The result, or the failure reason in full, and the artifacts of this attempt. */
 function RunResult({ run }: { readonly run: Run }) {
   const artifacts = useQuery(artifactsQuery({ runId: run.id })).data ?? [];
   const summary = summaryOf(run.output);
@@ -127,7 +127,7 @@ function RunResult({ run }: { readonly run: Run }) {
   );
 }
 
-/** What the harness gave the agent when the attempt started. */
+/** The input that the harness gave the agent when the attempt started. */
 function Input({ run: { input } }: { readonly run: Run }) {
   if (input === null || Object.keys(input).length === 0) return null;
   return (

@@ -19,7 +19,7 @@ import { type Entry, entriesOf } from './timeline-entries.ts';
 /** How many of the newest entries are shown at first, and how many more with each click. */
 const step = 100;
 
-/** What the agent did, oldest first: checkpoints, actions, messages, and the journal's events of the run. */
+/** The history of a run, oldest first: checkpoints, actions, control messages and journal events. */
 export function Timeline({ run }: { readonly run: Run }) {
   const mayReadEvents = useQuery(meQuery).data?.permissions.includes('events.read') ?? false;
   const checkpoints = useQuery(checkpointsQuery(run.id));

@@ -2,7 +2,7 @@ import type { ControlMessage } from '@baton/sdk';
 
 type Operation = ControlMessage['operation'];
 
-/** The words of each control message: its button, and what its sender did. */
+/** The texts for each control message: the label of its button, and what its sender did. */
 export const messageWords: Readonly<Record<Operation, { readonly button: string; readonly did: string }>> = {
   queue: { button: 'Note for later', did: 'left a note for later' },
   steer: { button: 'Steer', did: 'steered the agent' },
@@ -11,12 +11,12 @@ export const messageWords: Readonly<Record<Operation, { readonly button: string;
   force_cancel: { button: 'Stop now', did: 'stopped the attempt' },
 };
 
-/** Explains the effect of each message beside its form. */
+/** The effect of each message, shown in its form. */
 export const messageEffects: Readonly<Record<Operation, string>> = {
   queue: 'The agent reads the note after its current work.',
   steer: 'The agent keeps its task and takes the hint into account at its next safe point.',
   redirect: 'The agent stops its current approach at its next safe point and follows the new direction.',
   request_cancel: 'The agent stops by itself at its next safe point, and can still save its work.',
   force_cancel:
-    'The attempt and those that it launched end immediately. Unsaved work is lost, and later changes of the agent are rejected.',
+    'The attempt and the attempts that it launched end immediately. Unsaved work is lost, and later changes by the agent are rejected.',
 };

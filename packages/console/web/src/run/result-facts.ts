@@ -27,13 +27,13 @@ const paths: readonly [RegExp, string][] = [
   [/\/issues\/\d+/, 'Issue'],
 ];
 
-/** The sentence that sums up a result; undefined if the output has none. */
+/** The summary of a result; undefined if the output has none. */
 export const summaryOf = (output: Output | null): string | undefined => textOf(output, summaryKeys);
 
-/** What the agent noted at a checkpoint; undefined if the data is no text. */
+/** The agent's note at a checkpoint; undefined if the data contains none. */
 export const noteOf = (data: Output): string | undefined => textOf(data, noteKeys);
 
-/** The commit of a result: a hash, or the one in a link. */
+/** The abbreviated commit hash of a result, which may be part of a link. */
 export function commitOf(output: Output | null): string | undefined {
   const hash = textOf(output, commitKeys);
   const [, found] = /(?:^|\/commits?\/)([0-9a-f]{7,64})$/i.exec(hash?.slice(0, 2_000) ?? '') ?? [];
@@ -56,7 +56,7 @@ export function restOf(output: Output, isNote = false): Output {
   return Object.fromEntries(Object.entries(output).filter(([name]) => !shown.has(name)));
 }
 
-/** The links in an output: its members that are HTTP addresses, and those of lists and objects in it. */
+/** The links in an output: HTTP addresses among its members, or in lists and objects within it. */
 export function linksOf(output: Output | null): ResultLink[] {
   const links = new Map<string, ResultLink>();
   let left = membersMax;
@@ -76,7 +76,7 @@ export function linksOf(output: Output | null): ResultLink[] {
 
 const addressCharactersMax = 2_000;
 
-/** An HTTP address without a name and a password; undefined for any other text, for example `javascript:`. */
+/** An HTTP address without user name and password; undefined for any other text, for example `javascript:`. */
 export function webAddress(text: unknown): string | undefined {
   if (typeof text !== 'string' || text.length > addressCharactersMax || !/^https?:\/\//i.test(text))
     return undefined;

@@ -3,12 +3,12 @@ import type { Checkpoint, ControlMessage, JournalEvent, Run, RunAction } from '@
 import { baton } from '../client.ts';
 
 const pageSize = 200;
-/** A run with more checkpoints, actions or messages shows the first ones, with a note. */
+/** If a run has more checkpoints, actions or messages, the page shows the first ones and a note. */
 const pagesMax = 5;
 /** Actions write no events, so they are polled while the run is running. */
 const pollMs = 10_000;
 
-/** The beginning of a list, and whether it has more. */
+/** The beginning of a list, and whether the list has more items. */
 export interface Listed<Item> {
   readonly items: readonly Item[];
   readonly isCut: boolean;
@@ -70,7 +70,7 @@ export const messagesQuery = (id: string) =>
       readAll((query) => baton.runs.listControlMessages(id, query, { signal })),
   });
 
-/** The journal's events of a run, oldest first. */
+/** The journal events of a run, oldest first. */
 export const eventsQuery = (id: string) =>
   queryOptions({
     queryKey: ['runs', id, 'events'],

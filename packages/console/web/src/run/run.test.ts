@@ -319,7 +319,7 @@ describe('directing an agent', () => {
       'runs.sendControlMessage': exampleOf('runs.sendControlMessage'),
     });
     await click('button', 'Stop now …');
-    await see('The attempt and those that it launched end immediately.');
+    await see('The attempt and the attempts that it launched end immediately.');
     assert.equal(service.askedFor('runs.sendControlMessage').length, 0);
     await fill('textbox', 'Reason', 'It burns.');
     await click('button', 'Stop now');

@@ -15,7 +15,7 @@ interface Lists {
   readonly events: readonly JournalEvent[];
 }
 
-/** Events whose checkpoint or message is an entry of its own. */
+/** Events of checkpoints and messages, which have their own entries. */
 const shownAsObjects = /^run\.(checkpointed$|control_message\.)/;
 
 /** All entries of a run, oldest first. */
@@ -28,6 +28,6 @@ export function entriesOf({ checkpoints, actions, messages, events }: Lists): En
       .filter(({ type }) => !shownAsObjects.test(type))
       .map((event) => ({ key: event.id, at: event.occurredAt, event })),
   ];
-  // The sort is stable: entries of one instant keep the order of their lists.
+  // The sort is stable, so entries with the same time stay in the order of their lists.
   return entries.sort((one, other) => one.at.localeCompare(other.at));
 }

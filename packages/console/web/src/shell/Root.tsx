@@ -2,7 +2,7 @@ import { Outlet } from '@tanstack/react-router';
 import { useEffect } from 'react';
 import { keepFocus } from './keep-focus.ts';
 
-/** What all pages share, also those outside of the navigation. */
+/** Everything that all pages share, including those without navigation. */
 export function Root() {
   useEffect(keepFocus, []);
   return <Outlet />;

@@ -3,7 +3,7 @@ import { describe, test as nodeTest } from 'node:test';
 import '../testing/dom.ts';
 import { keepFocus } from './keep-focus.ts';
 
-/** Hooks would run only for the first file of a process that runs several. */
+/** Not hooks: if a process runs several files, hooks run only for the first. */
 function test(name: string, act: () => Promise<void>): void {
   void nodeTest(name, async () => {
     const stop = keepFocus();
@@ -20,7 +20,7 @@ function show(html: string): void {
   document.body.innerHTML = html;
 }
 const one = (selector: string) => document.querySelector<HTMLElement>(selector) as HTMLElement;
-/** Lets the observer and the check after it run. */
+/** Waits for the observer and the check that follows it. */
 const rest = () => new Promise((resolve) => setTimeout(resolve, 20));
 const focused = () => document.activeElement?.id;
 

@@ -1,4 +1,4 @@
-/** Where an element was: the box that it was in, and what preceded it there. */
+/** The former position of an element: the box that contained it, and the node before it in that box. */
 interface Place {
   readonly box: Node;
   readonly after: Node | null;
@@ -15,27 +15,28 @@ const controls =
   'a[href], button:not([disabled]), input:not([disabled]):not([type="hidden"]), select:not([disabled]), textarea:not([disabled]), summary, [tabindex="0"]';
 const lists = 'ul, ol';
 const lines = 'li';
-/** A control elsewhere in one of these may have nothing to do with the one that was removed. */
+/** Another control within one of these may be unrelated to the removed one. */
 const regions = 'main, section, article, nav, .page, [role="dialog"], [role="alertdialog"]';
 const dialogs = '[role="dialog"], [role="alertdialog"]';
-/** These return the focus to where it was when they close. */
+/** When these close, they return the focus to the element that had it before. */
 const popups = `${dialogs}, [role="menu"]`;
-/** A box that is scrolled. Its list may contain only the visible lines, so a line may be removed by scrolling. */
+/** A scrollable box. Its list may contain only the visible lines, so scrolling may remove a line. */
 const frames = '[role="region"][tabindex="0"]';
 
 /**
  * Moves the focus when the focused control disables or removes itself. Otherwise the browser discards it, and people
- * who use a keyboard or a screen reader begin at the top of the document again. The focus moves
+ * who use a keyboard or a screen reader have to start again at the top of the document. The focus moves
  * - back to a control that was disabled while its request was pending,
- * - from a control that was folded to the summary that unfolds it,
- * - from a removed line of a list to the next line, or to the last one: to the line itself, because a second press of
- *   the key must not act on another object; in a box that is scrolled, to that box,
+ * - from a control in a section that was folded to the summary that unfolds it,
+ * - from a removed line of a list to the next line, or to the last one. The line itself gets the focus rather than a
+ *   control in it, because a second press of the key must not act on another object. In a scrollable box, the box
+ *   gets it,
  * - from another removed control to its replacement or neighbour, otherwise to the heading of its section or page.
- * @returns a function that stops it
+ * @returns a function that stops this behaviour
  */
 export function keepFocus(): () => void {
   let held: Held | undefined;
-  /** What had the focus before a dialog or menu took it. */
+  /** The element that had the focus before a dialog or menu opened. */
   let outside: Held | undefined;
   let timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -46,11 +47,11 @@ export function keepFocus(): () => void {
     held = element && { element, place: undefined, wasDisabled: false };
   }
   const onFocusIn = ({ target }: Event) => hold(target);
-  // A click beside the controls takes the focus away deliberately.
+  // A click outside the focused control moves the focus deliberately.
   const onPointerDown = ({ target }: Event) => {
     if (held !== undefined && !(target instanceof Node && held.element.contains(target))) hold(null);
   };
-  // Later, because a dialog that closes moves the focus itself.
+  // Deferred, because a closing dialog moves the focus itself.
   const later = () => {
     timer ??= setTimeout(check, 0);
   };
@@ -73,7 +74,7 @@ export function keepFocus(): () => void {
     if (folded !== null && !isVisible(element)) return moveTo(folded.querySelector('summary') ?? undefined);
     if (isDisabled(element)) held.wasDisabled = true;
     else if (wasDisabled) element.focus();
-    // The person has left it.
+    // The person has moved the focus away.
     else hold(null);
   }
 
@@ -111,7 +112,7 @@ export function keepFocus(): () => void {
   };
 }
 
-/** Updates the place of an element that was removed, alone or with what is around it. */
+/** Updates the place of an element that was removed, alone or with its container. */
 function followRemoval(
   held: Held,
   { removedNodes, target: box, previousSibling: after }: MutationRecord,
@@ -131,7 +132,7 @@ function successorOf(place: Place | undefined): HTMLElement | undefined {
   const main = document.querySelector('main');
   const found = target ?? (main === null ? undefined : (headingOf(main) ?? main));
   const dialog = [...document.querySelectorAll(dialogs)].at(-1);
-  // An open dialog keeps the focus to itself.
+  // The focus stays within an open dialog.
   return dialog === undefined || (found !== undefined && dialog.contains(found)) ? found : undefined;
 }
 
@@ -149,14 +150,14 @@ function nearest(place: Place): HTMLElement | undefined {
 function nearestIn(box: HTMLElement, after: Node | null): HTMLElement | undefined {
   const frame = box.closest<HTMLElement>(frames);
   if (frame !== null) return frame;
-  // Around the page, as at a closed notice, every other control is unrelated.
+  // Outside the page, for example after a notice is closed, every other control is unrelated.
   if (box.querySelector('main') !== null) return undefined;
   if (box.matches(lists)) return follower(box.querySelectorAll<HTMLElement>(`:scope > ${lines}`), after);
   if (box.matches(regions)) return headingOf(box);
   return follower(box.querySelectorAll<HTMLElement>(controls), after);
 }
 
-/** The first visible element behind a node, otherwise the last one before it. */
+/** The first visible element after a node, otherwise the last one before it. */
 function follower(elements: Iterable<HTMLElement>, after: Node | null): HTMLElement | undefined {
   const visible = [...elements].filter(isVisible);
   const isBehind = (one: HTMLElement) =>

@@ -65,13 +65,13 @@ export function Facts({ task }: { task: Task }) {
   );
 }
 
-/** What made the task, with a link to it: a process step or a rule. */
+/** A link to the process or the rule that created the task. */
 function Origin({ task: { origin } }: { readonly task: Task }) {
   const { kind, ref, ruleId } = origin;
   const [, instanceId, element] = /^process\/([\da-f-]{36})(?:\/(.{1,200}))?$/.exec(ref ?? '') ?? [];
   if (kind === 'process' && instanceId !== undefined)
     return (
-      <Fact name="Made by">
+      <Fact name="Origin">
         <Link to="/processes/$id" params={{ id: instanceId }}>
           Process <NameOf type="process_instance" id={instanceId} />
         </Link>
@@ -80,7 +80,7 @@ function Origin({ task: { origin } }: { readonly task: Task }) {
     );
   if (kind === 'rule' && ruleId != null && isId(ruleId))
     return (
-      <Fact name="Made by">
+      <Fact name="Origin">
         <Link to="/journal" search={{ object: ruleId }}>
           Rule <NameOf type="rule" id={ruleId} />
         </Link>

@@ -9,7 +9,7 @@ import { claimQuery } from './claim-query.ts';
 import { Hold } from './Hold.tsx';
 import { useHold, useLoss } from './use-holds.tsx';
 
-/** The holder and the remaining lease, in one line for the head of the page; nothing for an unclaimed task. */
+/** The holder and the remaining lease, on one line for the page header. Hidden for an unclaimed task. */
 export function HeldBy({ task }: { readonly task: Task }) {
   const { data } = useQuery(claimQuery(task));
   if (task.activeClaimId === null || data === undefined) return null;

@@ -27,7 +27,7 @@ import styles from './task.module.css';
 const EditTask = lazy(() => import('./EditTask.tsx'));
 const route = getRouteApi('/shell/tasks/$ref');
 
-/** A task's story: what is to be done, who holds it, what was delivered and proved, and everything that happened. */
+/** A task: its description, its holder, its result, its checks and its activity. */
 export function TaskPage() {
   const { ref } = route.useParams();
   const query = useQuery(taskQuery(ref));

@@ -8,6 +8,6 @@ export const claimQuery = ({ activeClaimId }: Pick<Task, 'activeClaimId'>) =>
     queryKey: ['tasks', 'claim', activeClaimId],
     queryFn: ({ signal }) => baton.claims.get(activeClaimId ?? '', { signal }),
     enabled: activeClaimId !== null,
-    // Heartbeats write no events, so the claim is polled before its lease would appear to expire.
+    // Heartbeats write no events, so the claim is read again before its lease would appear to have expired.
     refetchInterval: 10_000,
   });

@@ -36,7 +36,7 @@ const openTask = (task: Task, more: Answers = {}, { permissions }: { permissions
 const part = (name: string) =>
   seen(all('region').find((one) => one.querySelector('h2')?.textContent === name));
 let last = 0;
-/** Returns an event of a task, in the minute of an hour in the past. */
+/** Returns an event of a task, at the given minute of a past hour. */
 const eventOf = (
   task: Task,
   type: string,
@@ -63,7 +63,7 @@ const eventPage = (items: JournalEvent[], prevCursor: string | null = null) => (
   hasMore: false,
   prevCursor,
 });
-/** The journal of a task with only these events, newest first. */
+/** The journal of a task that contains only these events, newest first. */
 const streamOf =
   (task: Task, ...events: JournalEvent[]): Answers['events.list'] =>
   ({ query }) =>

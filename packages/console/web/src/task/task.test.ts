@@ -72,7 +72,7 @@ describe("a task's page", () => {
     await see('No description.');
     await see('Unclaimed.');
     await see('Unassigned');
-    await see('Nothing of this kind has happened yet.');
+    await see('No activity of this kind yet.');
   });
 
   test('a missing one is reported with its code, and a link back', async () => {
@@ -123,7 +123,7 @@ describe("a task's page", () => {
         'tasks.getForm': new Refusal(404, 'not_found'),
       },
     );
-    assert.match(part('Details'), /Made by\nProcess CHG-1, step review/);
+    assert.match(part('Details'), /Origin\nProcess CHG-1, step review/);
     assert.equal((await find('link', 'Process CHG-1')).getAttribute('href'), `/processes/${graceId}`);
   });
 

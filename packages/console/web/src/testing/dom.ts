@@ -210,7 +210,7 @@ interface Intersection {
   readonly isIntersecting: boolean;
 }
 
-/** happy-dom has no layout: everything is on the screen. */
+/** happy-dom has no layout, so every element counts as on the screen. */
 class FakeIntersections extends FakeObserver {
   readonly #report: (entries: readonly Intersection[]) => void;
 

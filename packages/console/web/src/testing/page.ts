@@ -87,7 +87,7 @@ const accessToken = `e30.${btoa(JSON.stringify(claims))}.none`;
 const usual: Answers = {
   'events.list': { items: [], nextCursor: 'ec1_end', hasMore: false, prevCursor: null },
   'approvals.get': ({ ids: [id = ''] }) => approvalWith({ id }),
-  // The navigation counts them while the administration is unlocked.
+  // The navigation shows their number while the administration is unlocked.
   'identity.signInRequests.list': { items: [], next_after: null },
   // Sentences about events look up the names of their objects.
   'tasks.get': new Refusal(404, 'not_found'),

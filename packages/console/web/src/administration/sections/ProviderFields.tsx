@@ -5,14 +5,14 @@ import type { Values } from '../Section.tsx';
 
 export type Provider = Awaited<ReturnType<Administration['identity']['identityProviders']['get']>>;
 
-/** Words of a text field, separated by blanks or commas. */
+/** The words in a text field, separated by whitespace or commas. */
 const wordsIn = (text: string) => text.split(/[\s,]+/).filter(Boolean);
 
 interface Preset {
   readonly name: string;
   /** The suggested name of the provider in Baton. */
   readonly key: string;
-  /** The issuer, if it is the same for everybody; otherwise its form. */
+  /** The issuer, if it is the same for every customer of the provider. */
   readonly issuer?: string;
   readonly issuerForm: string;
   readonly hint: string;
@@ -40,21 +40,21 @@ const presets: readonly Preset[] = [
     name: 'Microsoft Entra ID',
     key: 'entra',
     issuerForm: 'https://login.microsoftonline.com/TENANT-ID/v2.0',
-    hint: 'With the Directory (tenant) ID of your app registration, not “common”. To get e-mail addresses, add the optional claim email to its ID tokens.',
+    hint: 'Use the Directory (tenant) ID of your app registration, not “common”. To receive e-mail addresses, add the optional email claim to its ID tokens.',
     secretAddress: 'https://login.microsoftonline.com',
   },
   {
     name: 'Okta',
     key: 'okta',
     issuerForm: 'https://YOUR-DOMAIN.okta.com',
-    hint: 'The address of your organization; with /oauth2/default if you use that authorization server.',
+    hint: 'The URL of your organization, followed by /oauth2/default if you use that authorization server.',
     secretAddress: 'https://YOUR-DOMAIN.okta.com',
   },
   {
     name: 'Keycloak',
     key: 'keycloak',
     issuerForm: 'https://keycloak.example.com/realms/REALM',
-    hint: 'The address of the realm. A client without “Client authentication” needs no secret.',
+    hint: 'The URL of the realm. A client without “Client authentication” needs no secret.',
     secretAddress: 'https://keycloak.example.com',
   },
 ];
@@ -72,7 +72,7 @@ export function NewProviderFields() {
         ))}
       </SelectField>
       <p className="soft">
-        First register a client for Baton at the provider, with the redirect address{' '}
+        First register a client for Baton with the provider. Use the redirect address{' '}
         <code className="mono">{`${location.origin}/console/callback`}</code>, the code flow and PKCE.
       </p>
       <Field
@@ -90,7 +90,7 @@ export function NewProviderFields() {
         label="Client ID"
         required
         maxLength={200}
-        hint="As registered at the provider; the aud claim of its tokens."
+        hint="As registered with the provider. It is the aud claim of the provider's tokens."
       />
       <Field
         key={`name of ${preset.name}`}
@@ -102,11 +102,11 @@ export function NewProviderFields() {
         title="3 to 63 lower-case letters, digits, -, . and _"
         defaultValue={preset.key}
         placeholder="corporate"
-        hint="3 to 63 lower-case letters, digits, -, . and _. It is on the sign-in button and never changes."
+        hint="3 to 63 lower-case letters, digits, -, . and _. It appears on the sign-in button and can't be changed later."
       />
       <p className="soft">
-        The client secret is not entered here. If the provider requires one, add a line to the file that{' '}
-        <code className="mono">BATON_CONSOLE_SECRETS_FILE</code> names on Baton's host:{' '}
+        The client secret is not entered here. If the provider needs one, add this line to the file at{' '}
+        <code className="mono">BATON_CONSOLE_SECRETS_FILE</code> on Baton's host:{' '}
         <code className="mono">{`${preset.key || 'corporate'} ${preset.secretAddress} SECRET`}</code>
       </p>
       <Advanced isOpenAtFirst={false}>
@@ -142,7 +142,7 @@ const usual = {
   offered: true,
 } as const;
 
-/** Whether a folded field differs from what the form for a new provider suggests. */
+/** Whether a field under “Advanced” differs from the default for a new provider. */
 function isUnusual({
   required_amr_values: amr,
   required_acr_values: acr,
@@ -164,7 +164,7 @@ function isUnusual({
   );
 }
 
-/** The fields about the sign-in, about unknown people and about the sign-in page. */
+/** The fields for sign-in requirements, unknown people and the sign-in page. */
 function FoldedFields({ provider }: { provider?: Provider }) {
   return (
     <>
@@ -173,13 +173,13 @@ function FoldedFields({ provider }: { provider?: Provider }) {
         label="Required authentication methods (amr)"
         placeholder="mfa"
         defaultValue={provider?.required_amr_values.join(' ')}
-        hint="Separated by blanks. A sign-in must have all of them."
+        hint="Separated by spaces. A sign-in must have all of them."
       />
       <Field
         name="acr"
         label="Accepted authentication levels (acr)"
         defaultValue={provider?.required_acr_values.join(' ')}
-        hint="Separated by blanks. A sign-in must have one of them."
+        hint="Separated by spaces. A sign-in must have one of them."
       />
       <SelectField
         name="lifecycle"
@@ -191,16 +191,16 @@ function FoldedFields({ provider }: { provider?: Provider }) {
       </SelectField>
       <Field
         name="nameClaim"
-        label="Claim with the name"
+        label="Name claim"
         maxLength={80}
         defaultValue={provider?.display_name_claim || usual.nameClaim}
       />
       <Field
         name="emailClaim"
-        label="Claim with the e-mail address"
+        label="E-mail claim"
         maxLength={80}
         defaultValue={provider?.email_claim ?? usual.emailClaim}
-        hint="The address counts as verified only in the claim email, with email_verified."
+        hint="An address counts as verified only if it is in the email claim and email_verified is true."
       />
       <SelectField
         name="unknown"
@@ -223,7 +223,7 @@ function FoldedFields({ provider }: { provider?: Provider }) {
         label="Admit people automatically, with the role"
         maxLength={63}
         defaultValue={provider?.admit?.role ?? ''}
-        hint="If empty, nobody is admitted. Otherwise name domains or groups. The role must be one without administration."
+        hint="If empty, nobody is admitted automatically. Otherwise enter domains or groups. The role must not allow administration."
       />
       <Field
         name="admitDomains"
@@ -240,7 +240,7 @@ function FoldedFields({ provider }: { provider?: Provider }) {
   );
 }
 
-/** The values of the folded fields. */
+/** The values of the fields under “Advanced”. */
 export function foldedIn(values: Values) {
   const role = values.text('admitRole');
   const groups = values

@@ -75,11 +75,11 @@ describe('the form for a new provider', () => {
     await settled();
     await see('Issuer');
     await see('Client ID');
-    await see('the file that BATON_CONSOLE_SECRETS_FILE names');
+    await see('the file at BATON_CONSOLE_SECRETS_FILE');
     assert.equal(isOpen(), false);
-    notSeen('Claim with the e-mail address');
+    notSeen('E-mail claim');
     (await find('summary', 'Advanced')).click();
-    await see('Claim with the e-mail address');
+    await see('E-mail claim');
   });
 
   test('a preset fills in what is the same for everybody, and shows the form of the rest', async () => {

@@ -12,7 +12,7 @@ import styles from './sentence.module.css';
 import type { Part } from './sentence.ts';
 import { sentenceOf } from './sentences.ts';
 
-/** Whether the names in a sentence are looked up. A busy journal does so only for lines that stay on the screen. */
+/** Whether the names in a sentence are looked up. In a busy journal, only for lines that stay on the screen. */
 export const LooksUpNames = createContext(true);
 
 const quoteCharactersMax = 240;
@@ -49,7 +49,7 @@ function Piece({ part }: { readonly part: Part }): ReactNode {
   }
 }
 
-/** The beginning of a text, in one line. */
+/** The beginning of a text, on one line. */
 const quoted = (text: string): string => {
   const line = revealHidden(text.slice(0, 4 * quoteCharactersMax))
     .replaceAll(/\s+/g, ' ')
@@ -63,7 +63,7 @@ interface ObjectNameProps {
   readonly name?: string;
 }
 
-/** The name of an object. It is no link, because a sentence is the label of a line that opens; the opened line has the links. */
+/** The name of an object. Not a link, because the sentence is the summary of a line; the opened line has the links. */
 function ObjectName({ type, id, name }: ObjectNameProps) {
   const isNamed = name !== undefined && type !== 'task';
   const mayLookUp = useContext(LooksUpNames) && !isNamed;
@@ -78,7 +78,7 @@ function ObjectName({ type, id, name }: ObjectNameProps) {
   );
 }
 
-/** What an object is called whose name can't be read. Other nouns precede the name in their sentences. */
+/** The text for an object whose name can't be read. For other types, the sentence has the noun before the name. */
 function unknownName(type: string, id: string): string {
   if (type === 'approval') return 'an approval';
   if (type === 'artifact') return 'an artifact';

@@ -1,10 +1,10 @@
 import { queryOptions } from '@tanstack/react-query';
 import { baton } from '../../client.ts';
 
-/** Names rarely change. They have keys of their own, because an event about one task must not refetch all names. */
+/** Names rarely change. They have their own query keys, so that an event about one task doesn't refetch all names. */
 const staleMs = 600_000;
 
-/** How the name of each type of object is read. Other types have the name in their events, or none. */
+/** Reads the name of an object by type. Objects of other types have no name, or it is in their events. */
 const readers: Readonly<
   Record<string, (id: string, options: { readonly signal: AbortSignal }) => Promise<string>>
 > = {
@@ -31,7 +31,7 @@ async function readName(type: string, id: string, signal: AbortSignal): Promise<
   return hasName(type) ? ((await readers[type]?.(id, { signal })) ?? '') : '';
 }
 
-/** The name of an object; an empty text if it has none. */
+/** The name of an object; an empty string if it has none. */
 export const nameQuery = (type: string, id: string) =>
   queryOptions({
     queryKey: ['names', type, id],

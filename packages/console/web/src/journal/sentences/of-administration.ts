@@ -10,9 +10,9 @@ export const ofAdministration: Readonly<Record<string, Teller>> = {
   'access_role.updated': (f) =>
     say`${f.by} changed the ${f.names('changes') || 'permissions'} of ${f.the('access role')}`,
   'admission_rule.set': (f) =>
-    say`${f.by} lets people of ${f.code('identityProvider')} join with the access role ${f.code('accessRole')}`,
+    say`${f.by} allowed people from ${f.code('identityProvider')} to join with the access role ${f.code('accessRole')}`,
   'admission_rule.removed': (f) =>
-    say`${f.by} no longer lets people of ${f.code('identityProvider')} join by themselves`,
+    say`${f.by} stopped automatic admission of people from ${f.code('identityProvider')}`,
   'api_key.created': (f) =>
     say`${f.by} created the API key ${f.code('keyPrefix')} for ${f.person('principalId')}`,
   'api_key.revoked': (f) => say`${f.by} revoked the API key ${f.code('keyPrefix')}`,
@@ -21,12 +21,12 @@ export const ofAdministration: Readonly<Record<string, Teller>> = {
   'delegation.created': (f) =>
     say`${f.by} allowed ${f.person('agentPrincipalId')} to act for ${f.person('humanPrincipalId')}`,
   'delegation.revoked': (f) => say`${f.by} revoked a delegation${f.tail('reason')}`,
-  'iam_binding.created': (f) => say`${f.by} gave ${f.person('principalId')} access by sign-in`,
+  'iam_binding.created': (f) => say`${f.by} gave ${f.person('principalId')} sign-in access`,
   'iam_binding.updated': (f) => say`${f.by} changed the access of ${f.person('principalId')}`,
   'iam_binding.revoked': (f) => say`${f.by} revoked the access of ${f.person('principalId')}`,
   'identity_administration.granted': (f) =>
-    say`${f.by} received a token for the administration of identity until ${f.time('expiresAt')}`,
-  'identity_administration.revoked': (f) => say`${f.by} revoked a token for the administration of identity`,
+    say`${f.by} received an identity administration token (expiry: ${f.time('expiresAt')})`,
+  'identity_administration.revoked': (f) => say`${f.by} revoked an identity administration token`,
   'connection.created': does('created', 'connection'),
   'connection.updated': (f) =>
     say`${f.by} changed the ${f.names('changes') || 'settings'} of ${f.the('connection')}`,
@@ -56,7 +56,7 @@ export const ofAdministration: Readonly<Record<string, Teller>> = {
     say`A digest of ${f.count('items', 'item')} for ${f.person('principalId')} is due`,
   'notification.invitation_mail_requested': (f) => say`${f.by} invited ${f.person('principalId')} by email`,
   'notification.preferences_updated': (f) =>
-    say`${f.by} changed the notifications of ${f.person('principalId')}`,
+    say`${f.by} changed the notification settings of ${f.person('principalId')}`,
   'notification.slack_webhook_set': (f) => say`${f.by} connected notifications to ${f.code('host')}`,
   'notification.slack_webhook_removed': (f) => say`${f.by} disconnected notifications from Slack`,
   'tenant.bootstrapped': (f) => say`${f.by} set up the tenant ${f.code('slug')}`,

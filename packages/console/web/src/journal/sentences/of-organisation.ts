@@ -9,7 +9,7 @@ const published: (noun: string) => Teller = (noun) => (f) =>
   say`${f.by} published version ${f.number('version')} of ${f.the(noun)}`;
 const person = (f: Facts) => ({ is: 'person', id: f.id }) as const;
 const reference: (verb: string, preposition: string) => Teller = (verb, preposition) => (f) =>
-  say`${f.by} ${verb} the name ${f.code('externalId')} of ${f.code('externalSystem')} ${preposition} ${f.it}`;
+  say`${f.by} ${verb} the ${f.code('externalSystem')} reference ${f.code('externalId')} ${preposition} ${f.it}`;
 
 /** People, agents, roles, workspaces and projects. */
 export const ofOrganisation: Readonly<Record<string, Teller>> = {
@@ -21,18 +21,18 @@ export const ofOrganisation: Readonly<Record<string, Teller>> = {
   'role.created': does('created', 'role'),
   'role.updated': changes('role'),
   'role.assigned': (f) => say`${f.by} gave ${person(f)} the role ${f.object('role', 'roleId')}`,
-  'role.revoked': (f) => say`${f.by} took the role ${f.object('role', 'roleId')} from ${person(f)}`,
+  'role.revoked': (f) => say`${f.by} removed the role ${f.object('role', 'roleId')} from ${person(f)}`,
   'capability.created': does('created', 'capability'),
   'capability.updated': changes('capability'),
   'capability.assigned': (f) =>
     say`${f.by} gave ${person(f)} the capability ${f.object('capability', 'capabilityId')}`,
   'capability.revoked': (f) =>
-    say`${f.by} took the capability ${f.object('capability', 'capabilityId')} from ${person(f)}`,
+    say`${f.by} removed the capability ${f.object('capability', 'capabilityId')} from ${person(f)}`,
   'skill.registered': (f) => say`${f.by} registered version ${f.code('version')} of ${f.the('skill')}`,
   'skill.updated': (f) =>
     say`${f.by} changed the ${f.names('changedFields') || 'settings'} of ${f.the('skill')}`,
   'skill.assigned': (f) => say`${f.by} gave ${person(f)} the skill ${f.object('skill', 'skillId')}`,
-  'skill.revoked': (f) => say`${f.by} took the skill ${f.object('skill', 'skillId')} from ${person(f)}`,
+  'skill.revoked': (f) => say`${f.by} removed the skill ${f.object('skill', 'skillId')} from ${person(f)}`,
   'workspace.created': does('created', 'workspace'),
   'workspace.updated': changes('workspace'),
   'workspace.archived': does('archived', 'workspace'),
@@ -57,7 +57,7 @@ export const ofOrganisation: Readonly<Record<string, Teller>> = {
   'project.config_revision_activated': (f) =>
     say`${f.by} activated revision ${f.number('revision')} of the settings of ${f.it}`,
   'project.external_reference_added': reference('added', 'to'),
-  'project.external_reference_updated': reference('changed', 'of'),
+  'project.external_reference_updated': reference('changed', 'on'),
   'project.external_reference_removed': reference('removed', 'from'),
   'project_template.created': published('project template'),
   'project_template.deprecated': does('deprecated', 'project template'),

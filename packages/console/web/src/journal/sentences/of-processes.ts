@@ -25,7 +25,7 @@ const results: Readonly<Record<string, string>> = {
   skipped: 'was skipped',
 };
 
-/** Processes, rules and the knowledge that both read. */
+/** Processes, rules, and the knowledge that both of them read. */
 export const ofProcesses: Readonly<Record<string, Teller>> = {
   'process.started': (f) => say`${f.the('process')} started`,
   'process.completed': (f) =>
@@ -58,7 +58,7 @@ export const ofProcesses: Readonly<Record<string, Teller>> = {
   'process.sla_failed': (f) => say`The due date of ${f.the('process')} could not be computed${at(f)}`,
   'process.timer_fired': (f) => say`The timer ${f.code('element')} of ${f.it} fired`,
   'process.timer_rescheduled': (f) =>
-    say`The timer ${f.code('element')} of ${f.it} moved to ${f.time('dueAt') || 'no date'}`,
+    say`The timer ${f.code('element')} of ${f.it} was rescheduled: due ${f.time('dueAt') || 'date removed'}`,
   'process.recall_completed': (f) =>
     say`The step ${f.code('step')} of ${f.it} read ${f.count('nodeCount', 'fact')} from memory`,
   'process.recall_timed_out': (f) => say`The step ${f.code('step')} of ${f.it} continued without memory`,

@@ -9,7 +9,7 @@ const operations: Readonly<Record<string, string>> = {
 };
 const message = (f: Facts): string => lookup(operations, f.text('operation')) ?? 'a message';
 
-/** The attempt itself, as a link. */
+/** The attempt itself, with its number. */
 const attempt = (f: Facts, word = 'attempt'): Part =>
   f.named('run', f.id, f.has('attempt') ? `${word} ${f.number('attempt')}` : 'an attempt');
 const childEnds: Readonly<Record<string, string>> = {
@@ -37,11 +37,11 @@ export const ofRuns: Readonly<Record<string, Teller>> = {
       : say`${f.by} paused ${f.task}${f.tail('reason')}`,
   'run.handoff_prepared': (f) => say`${f.by} handed over ${f.task}${f.tail('reason')}`,
   'run.stalled': (f) =>
-    say`${attempt(f, 'Attempt')}${f.about('at', f.task)} made no progress since ${f.time('lastProgressAt')}`,
+    say`${attempt(f, 'Attempt')}${f.about('at', f.task)} stalled: its last progress was ${f.time('lastProgressAt')}`,
   'run.cancel_requested': (f) =>
     say`${f.by} requested that ${attempt(f)}${f.about('at', f.task)} stop${f.tail('reason')}`,
   'run.control_message.accepted': (f) => say`${f.by} sent the agent ${message(f)}${f.about('about', f.task)}`,
-  'run.control_message.applied': (f) => say`${f.by} followed ${message(f)}${f.about('about', f.task)}`,
+  'run.control_message.applied': (f) => say`${f.by} acted on ${message(f)}${f.about('about', f.task)}`,
   'run.control_message.rejected': (f) => say`${f.by} rejected ${message(f)}${f.about('about', f.task)}`,
   'run.control_message.superseded': (f) =>
     say`A newer message replaced ${message(f)}${f.about('about', f.task)}`,
@@ -79,14 +79,14 @@ export const ofRuns: Readonly<Record<string, Teller>> = {
   'artifact_type.created': (f) =>
     say`${f.by} defined version ${f.number('version')} of ${f.the('artifact type')}`,
   'observation.recorded': (f) => say`${f.by} recorded a ${f.words('kind') || 'fact'}${f.tail('content')}`,
-  'skill.invocation_requested': (f) => say`${f.by} requested a call of the skill ${f.code('skill')}`,
+  'skill.invocation_requested': (f) => say`${f.by} requested a call to the skill ${f.code('skill')}`,
   'skill.invocation_claimed': (f) =>
-    say`${f.by} started call ${f.number('attempt')} of ${f.object('skill', 'skillId', 'a skill')}`,
-  'skill.invocation_succeeded': (f) => say`${f.by} finished a call of the skill ${f.code('skill')}`,
+    say`${f.by} started call ${f.number('attempt')} to ${f.object('skill', 'skillId', 'a skill')}`,
+  'skill.invocation_succeeded': (f) => say`${f.by} finished a call to the skill ${f.code('skill')}`,
   'skill.invocation_failed': (f) =>
-    say`A call of the skill ${f.code('skill')} failed${f.textIn('error', 'message') && `: ${f.textIn('error', 'message')}`}`,
+    say`A call to the skill ${f.code('skill')} failed${f.textIn('error', 'message') && `: ${f.textIn('error', 'message')}`}`,
   'skill.invocation_retry_scheduled': (f) =>
-    say`Call ${f.number('attempt')} of ${f.object('skill', 'skillId', 'a skill')} failed; the next one may start ${f.time('availableAt')}`,
+    say`Call ${f.number('attempt')} to ${f.object('skill', 'skillId', 'a skill')} failed; the next one may start ${f.time('availableAt')}`,
   'skill.invocation_cancelled': (f) =>
-    say`${f.person('cancelledBy', f.by)} cancelled a call of the skill ${f.code('skill')}${f.tail('reason')}`,
+    say`${f.person('cancelledBy', f.by)} cancelled a call to the skill ${f.code('skill')}${f.tail('reason')}`,
 };

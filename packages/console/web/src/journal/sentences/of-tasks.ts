@@ -3,11 +3,11 @@ import { type Facts, fieldWords, lookup, type Part, type Sentence, say, type Tel
 const madeBy: Readonly<Record<string, string>> = {
   rule: ' for a rule',
   process: ' for a process',
-  parent: ' as a part of another task',
+  parent: ' as part of another task',
   external: ' for another system',
 };
 
-/** The reasons why a claim ended that programs write. */
+/** The reasons that programs give for releasing a claim. */
 const released: Readonly<Record<string, string>> = {
   completed: ' after completing it',
   task_cancelled: ' because the task was cancelled',
@@ -58,12 +58,12 @@ const relations: Readonly<Record<string, string>> = {
   related_to: 'as related to',
 };
 
-/** @param verb and @param preposition of `added the pull request 12 of github to it` */
+/** @param verb and @param preposition of `added the github pull request 12 to it` */
 const external: (verb: string, preposition: string) => Teller = (verb, preposition) => (f) =>
-  say`${f.by} ${verb} the ${f.words('externalType') || 'name'} ${f.code('externalId')} of ${f.code('externalSystem')} ${preposition} ${f.it}`;
+  say`${f.by} ${verb} the ${f.code('externalSystem')} ${f.words('externalType') || 'reference'} ${f.code('externalId')} ${preposition} ${f.it}`;
 
 const failedAction: Teller = (f) =>
-  say`The follow-up work of ${f.it} failed${f.textIn('failedAction', 'kind') && ` at ${f.textIn('failedAction', 'kind')}`}`;
+  say`Follow-up work for ${f.it} failed${f.textIn('failedAction', 'kind') && ` at ${f.textIn('failedAction', 'kind')}`}`;
 
 /** Tasks, their comments, relations, claims and verifications. */
 export const ofTasks: Readonly<Record<string, Teller>> = {
@@ -79,9 +79,9 @@ export const ofTasks: Readonly<Record<string, Teller>> = {
   'task.relation_added': (f) =>
     say`${f.by} linked ${f.it} ${lookup(relations, f.text('type')) ?? 'to'} ${f.object('task', 'toTaskId', 'another task')}`,
   'task.relation_removed': (f) =>
-    say`${f.by} removed the link of ${f.it} ${lookup(relations, f.text('type')) ?? 'to'} ${f.object('task', 'toTaskId', 'another task')}`,
+    say`${f.by} unlinked ${f.it} ${lookup(relations, f.text('type')) ?? 'from'} ${f.object('task', 'toTaskId', 'another task')}`,
   'task.external_reference_added': external('added', 'to'),
-  'task.external_reference_updated': external('changed', 'of'),
+  'task.external_reference_updated': external('changed', 'on'),
   'task.external_reference_removed': external('removed', 'from'),
   'task.made_available': (f) => say`${f.by} made ${f.it} available again`,
   'task.retry_scheduled': (f) =>
@@ -92,7 +92,7 @@ export const ofTasks: Readonly<Record<string, Teller>> = {
     say`${f.by} moved ${f.it} from version ${f.number('fromTypeVersion')} to version ${f.number('typeVersion')} of the type ${f.code('typeKey')}`,
   'task.context_pack_recorded': (f) =>
     say`${f.by} read the context of ${f.it}: ${f.count('facts', 'fact')}, ${f.number('entities').toLocaleString('en')} entities`,
-  'task.completion_work_executed': (f) => say`The follow-up work of ${f.it} was done`,
+  'task.completion_work_executed': (f) => say`Follow-up work for ${f.it} was done`,
   'task.completion_work_failed': failedAction,
   'task.verification_started': (f) =>
     say`Verification ${f.number('attempt')}${f.about('of', f.it)} started: ${f.count('checks', 'check')}`,

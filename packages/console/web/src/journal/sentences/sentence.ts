@@ -9,7 +9,7 @@ export type Part =
   | { readonly is: 'object'; readonly type: string; readonly id: string; readonly name?: string }
   /** Text that a person or an agent wrote. */
   | { readonly is: 'quote'; readonly text: string }
-  /** A key, a status or another name that programs use. */
+  /** A key, a status or another identifier. */
   | { readonly is: 'code'; readonly text: string }
   | { readonly is: 'time'; readonly at: string }
   /** The result of a run: its summary, commit, duration and cost. */
@@ -18,7 +18,7 @@ export type Part =
   | { readonly is: 'note'; readonly runId: string; readonly seq: number };
 
 export type Sentence = readonly Part[];
-/** Writes the sentence of one type of event. */
+/** Returns the sentence for an event of one type. */
 export type Teller = (event: Facts) => Sentence;
 
 const quoteCharactersMax = 300;
@@ -38,12 +38,12 @@ export function say(texts: TemplateStringsArray, ...parts: readonly (Part | Sent
 
 const isSentence = (part: Part | Sentence): part is Sentence => Array.isArray(part);
 
-/** What a sentence needs of its event, with bounds and defaults. */
+/** The parts of an event that sentences use, with bounds and defaults. */
 export class Facts {
   readonly #event: JournalEvent;
   readonly #within: string | undefined;
 
-  /** @param within the object whose page shows the sentence, which is called `it` there */
+  /** @param within the id of the object whose page shows the sentence, which calls this object `it` */
   constructor(event: JournalEvent, within?: string) {
     this.#event = event;
     this.#within = within;
@@ -66,7 +66,7 @@ export class Facts {
     return it === 'it' ? ['it'] : [`the ${noun} `, it];
   }
 
-  /** A preposition and an object; nothing on the page of that object: `commented on TASK-1`, `commented`. */
+  /** A preposition and an object, omitted on the object's own page: `commented on TASK-1`, `commented`. */
   about(preposition: string, object: Part): Sentence {
     return object === 'it' ? [] : [` ${preposition} `, object];
   }
@@ -80,7 +80,7 @@ export class Facts {
     return this.#event.type;
   }
 
-  /** The task of the payload, or the attempt without it. */
+  /** The task in the payload; the event's object if the payload has none. */
   get task(): Part {
     const { taskId, publicId, taskPublicId, title, taskTitle } = this.#event.payload;
     if (typeof taskId !== 'string') return this.it;
@@ -93,7 +93,7 @@ export class Facts {
     return { is: 'object', type, id, ...(name !== '' && { name: clipped(name) }) };
   }
 
-  /** Another object, by its id in the payload; the alternative if the payload has none. */
+  /** Another object, by its id in the payload; `otherwise` if the payload has none. */
   object(type: string, field: string, otherwise: Part = ''): Part {
     const id = this.#event.payload[field];
     return typeof id === 'string' ? this.named(type, id) : otherwise;
@@ -124,7 +124,7 @@ export class Facts {
     return quote === '' ? [] : [': ', quote];
   }
 
-  /** A key or status as programs write it. */
+  /** A key or a status, unchanged. */
   code(field: string): Part {
     const text = this.text(field);
     return text === '' ? '' : { is: 'code', text: clipped(text) };
@@ -181,7 +181,7 @@ export class Facts {
     return typeof value === 'string' ? value : typeof value === 'number' ? String(value) : '';
   }
 
-  /** Text in an object of the payload, for example the message of an error. */
+  /** Text from an object in the payload, for example the message of an error. */
   textIn(field: string, member: string): string {
     const value = this.#event.payload[field];
     const inner =
@@ -190,7 +190,7 @@ export class Facts {
   }
 }
 
-/** A word of a table; undefined for other keys, also for those that every object inherits. */
+/** A word from a table; undefined for other keys, including those that every object inherits. */
 export const lookup = (table: Readonly<Record<string, string>>, key: string): string | undefined =>
   Object.hasOwn(table, key) ? table[key] : undefined;
 

@@ -184,7 +184,7 @@ const schemaOf = ({ $ref }: Schema) => schemas[$ref?.split('/').at(-1) ?? ''];
 const types = new Map(
   Object.values(messages)
     .map(({ name, payload }) => [name, schemaOf(payload)?.allOf?.[1]?.properties] as const)
-    // A webhook has a message of its own for each type.
+    // Each type of webhook has its own message.
     .filter(([, properties]) => properties?.['entityType'] !== undefined),
 );
 
@@ -217,7 +217,7 @@ function sampleOf(schema: Schema | undefined, isFull: boolean, depth = 0): unkno
 describe('the catalogue of event types', () => {
   test('has a sentence for each type', () => {
     assert.ok(types.size > 150);
-    // A type without a sentence gets the words of its name after the actor.
+    // A type without a sentence is shown as the actor followed by the words of its name.
     const missing = [...types.keys()].filter((type) =>
       told(type).startsWith(`Grace: ${type.split('.', 1)[0]?.replaceAll('_', ' ')} `),
     );

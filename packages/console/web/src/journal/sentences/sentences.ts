@@ -11,7 +11,7 @@ const tellers = new Map<string, Teller>(
 );
 
 /**
- * Describes an event as a sentence. An unknown type, of a newer Baton, gets the words of its name.
+ * Describes an event as a sentence. An unknown type, from a newer Baton, is described by the words of its name.
  * @param within the id of the object whose page shows the sentence
  */
 export function sentenceOf(event: JournalEvent, within?: string): Sentence {

@@ -12,11 +12,11 @@ import { happeningsOf } from './merged-events.ts';
 
 const filters = Object.entries(kinds) as [Kind, (typeof kinds)[Kind]][];
 
-/** Everything that happened to the task, in sentences, with the comments among them; newest first. */
+/** The history of the task as sentences, including its comments, newest first. */
 export function Activity({ task }: { readonly task: Task }) {
   const [kind, setKind] = useState<Kind>();
   const me = useQuery(meQuery).data;
-  // Without the journal, the comments are all that this person may read.
+  // A person who may not read the journal sees only the comments.
   const mayRead = me?.permissions.includes('events.read') ?? true;
   return (
     <section className="card stack" aria-labelledby="activity">
@@ -53,7 +53,7 @@ function Stream({ task, kind }: { readonly task: Task; readonly kind: Kind | und
       {query.isError && <ErrorNote error={query.error} onRetry={() => void query.refetch()} />}
       {query.isPending && <Loading lines={4} />}
       {query.isSuccess && happenings.length === 0 && !query.hasNextPage && (
-        <p className="soft">Nothing of this kind has happened yet.</p>
+        <p className="soft">No activity of this kind yet.</p>
       )}
       <ol className={styles.stream} aria-label="Activity, the newest first">
         {happenings.map((happening) => (

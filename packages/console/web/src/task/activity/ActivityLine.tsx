@@ -12,7 +12,7 @@ import { commentsQuery } from '../comments.ts';
 import styles from './activity.module.css';
 import type { Happening } from './merged-events.ts';
 
-/** One line: who did what and when. Opened, it shows the journal's events behind it. */
+/** One line: who did what, and when. When opened, it shows the journal events that it summarizes. */
 export function ActivityLine({
   happening: { event, events },
   task,
@@ -55,7 +55,7 @@ export function ActivityLine({
 function CommentBody({ task, id }: { readonly task: Task; readonly id: string }) {
   const comments = useInfiniteQuery(commentsQuery(task));
   const listed = comments.data?.find((one) => one.id === id);
-  // The list begins with the oldest comments; the newest of a long one are read one by one.
+  // The list begins with the oldest comments. If it is long, the newest are read individually.
   const own = useQuery({
     queryKey: ['tasks', 'comments', task.id, id],
     queryFn: ({ signal }) => baton.tasks.getComment(task.id, id, { signal }),

@@ -14,7 +14,7 @@ import { runsQuery } from '../runs.ts';
 import { byTime, type MergedPage, nextPage, type Source, sourceOf } from './merged-events.ts';
 
 const pageSize = 40;
-/** How many pages a person can load at most; the journal page has older events. */
+/** The maximum number of pages that a person can load. The journal page shows older events. */
 const pagesMax = 60;
 /** The newest claims, attempts, approvals and artifacts whose events are shown. */
 const partsMax = 20;
@@ -23,13 +23,13 @@ const firstPageMax = 4 * pageSize;
 
 type Pages = InfiniteData<MergedPage, readonly Source[] | null>;
 
-/** Events of artifacts that are part of the task's story; reads of the content are not. */
+/** Artifact events that belong to the activity. Reads of the content do not. */
 const ofArtifacts = ['artifact.created', 'artifact.content_purged'];
 
 /** The activity of a task, newest first. */
 export const activityQuery = ({ id }: Pick<Task, 'id'>, kind: Kind | undefined) =>
   infiniteQueryOptions({
-    // Not under the key of tasks: every event of the tenant would refetch all pages. New events are added instead.
+    // Not under the key `tasks`, because every task event in the tenant would refetch all pages. New events are added.
     queryKey: ['activity', id, kind ?? 'all'],
     queryFn: async ({ pageParam, signal }) =>
       nextPage(pageParam ?? (await sourcesOf(id, kind, signal)), pageSize, (source) =>
@@ -49,14 +49,14 @@ function readSource({ entityId, types, before }: Source, signal: AbortSignal) {
   );
 }
 
-/** The streams of the journal that belong to a task. */
+/** The journal streams that belong to a task. */
 async function sourcesOf(taskId: string, kind: Kind | undefined, signal: AbortSignal): Promise<Source[]> {
   const prefixes: readonly string[] = kind === undefined ? [] : kinds[kind].prefixes;
   const wants = (...types: readonly string[]) =>
     kind === undefined || prefixes.some((prefix) => types.some((type) => prefix.startsWith(type)));
   const query = { taskId, limit: partsMax };
   const none = { items: [] };
-  // A person without the permission for one of them sees the others.
+  // A person who may not read one of them still sees the others.
   const orNone = <Page>(page: Promise<Page>) =>
     page.catch((error: unknown) => {
       signal.throwIfAborted();
@@ -71,7 +71,7 @@ async function sourcesOf(taskId: string, kind: Kind | undefined, signal: AbortSi
   ]);
   return [
     sourceOf(taskId, prefixes),
-    // A claim writes an event only when it ends.
+    // The stream of a claim has no events until the claim ends.
     ...claims.items
       .filter(({ releasedAt }) => releasedAt !== null)
       .map(({ id, releasedAt }) => sourceOf(id, prefixes, releasedAt)),
@@ -89,7 +89,7 @@ async function sourcesOf(taskId: string, kind: Kind | undefined, signal: AbortSi
 
 const isDenied = (error: unknown): boolean => error instanceof BatonError && error.status === 403;
 
-/** The ids of the shown attempts: events about their children don't name the task. */
+/** The ids of the shown attempts, because events about their children don't name the task. */
 const attemptsOf = (queries: QueryClient, taskId: string): readonly string[] =>
   (queries.getQueryData(runsQuery({ id: taskId }).queryKey) ?? []).map(({ id }) => id);
 

@@ -1,13 +1,13 @@
 import type { JournalEvent } from '@baton/sdk';
 
-// The activity of a task is spread over the journal's streams of the task, its claims, attempts, approvals and
-// artifacts. These functions merge them page by page, newest first, and read a stream only once the page reaches it: a
-// task with 2,000 events opens with a few requests.
+// The activity of a task is spread over several journal streams: those of the task, its claims, attempts, approvals and
+// artifacts. These functions merge the streams page by page, newest first. They read a stream only when a page may
+// contain its events, so a task with 2,000 events opens with a few requests.
 
-/** One stream of the journal, and how much of it has been read. */
+/** One journal stream, and how much of it has been read. */
 export interface Source {
   readonly entityId: string;
-  /** Prefixes of the types; empty for all types. */
+  /** Prefixes of event types, separated by commas; empty for all types. */
   readonly types: string;
   /** The cursor before which the next page ends; undefined before the first read. */
   readonly before?: string;
@@ -17,7 +17,7 @@ export interface Source {
   readonly rest: readonly JournalEvent[];
 }
 
-/** What one read of a source returns. */
+/** The result of one read of a source. */
 export interface SourcePage {
   /** Newest first. */
   readonly items: readonly JournalEvent[];
@@ -32,8 +32,9 @@ export interface MergedPage {
 }
 
 /**
- * A stream that may have no more events until this instant. The clocks of rows and events may differ a little.
- * @param endedAt when its object ended; null if it still gets events
+ * A stream of which nothing has been read. Its newest event may be up to `clocksMs` later than `endedAt`, because the
+ * times of rows and events may differ slightly.
+ * @param endedAt when the object ended; null if it may still get events
  */
 export function sourceOf(entityId: string, types: readonly string[], endedAt: string | null = null): Source {
   const unreadUntilMs = endedAt === null ? Number.POSITIVE_INFINITY : Date.parse(endedAt) + clocksMs;
@@ -41,7 +42,7 @@ export function sourceOf(entityId: string, types: readonly string[], endedAt: st
 }
 
 const clocksMs = 60_000;
-/** Filtered reads may return empty pages; a page of the activity sends at most this many rounds of reads. */
+/** Limits the rounds of reads for one page of the activity, because filtered reads may return empty pages. */
 const roundsMax = 20;
 
 /**
@@ -56,11 +57,11 @@ export async function nextPage(
   let state = sources;
   for (let round = 0; round < roundsMax; round += 1) {
     const last = newestFirst(state).at(pageSize - 1);
-    // Without a full page, every unread source may have an event for it.
+    // If the page isn't full, every source with unread events may have one for it.
     const fromMs = last === undefined ? Number.NEGATIVE_INFINITY : Date.parse(last.occurredAt);
     const missing = state.filter(({ unreadUntilMs }) => unreadUntilMs > fromMs);
     if (missing.length === 0) break;
-    // The streams that still get events usually fill the first page alone.
+    // The streams that still get events usually suffice for the first page.
     const live = missing.filter(({ unreadUntilMs }) => unreadUntilMs === Number.POSITIVE_INFINITY);
     const reading = new Map(
       await Promise.all(
@@ -97,7 +98,7 @@ function readOn(source: Source, { items, prevCursor }: SourcePage): Source {
 const newestFirst = (sources: readonly Source[]): JournalEvent[] =>
   sources.flatMap(({ rest }) => rest).sort(byTime);
 
-/** Newest first; events of one transaction by their order in it. */
+/** Newest first. Events with the same time are sorted by sequence, highest first. */
 export const byTime = (one: JournalEvent, other: JournalEvent): number =>
   other.occurredAt.localeCompare(one.occurredAt) || other.sequence - one.sequence;
 
@@ -109,7 +110,7 @@ export interface Happening {
   readonly events: readonly JournalEvent[];
 }
 
-/** The event that describes a request best comes first. */
+/** Event types by how well they describe a request, best first. */
 const order: readonly RegExp[] = [
   /^run\.(succeeded|failed|cancelled|suspended|handoff_prepared)$/,
   /^approval\./,
@@ -119,7 +120,7 @@ const order: readonly RegExp[] = [
   /^claim\.expired$/,
   /^task\./,
 ];
-/** Events that are lines of their own, whatever else their request did. */
+/** Events that always have their own line, even if the same request caused others. */
 const alone = /^(task\.comment_|artifact\.|run\.checkpointed)/;
 
 const rankOf = ({ type }: JournalEvent): number => {
@@ -127,7 +128,7 @@ const rankOf = ({ type }: JournalEvent): number => {
   return place === -1 ? order.length : place;
 };
 
-/** Joins neighbouring events of one request: `finished it` includes the end of the run, the claim and the task. */
+/** Joins adjacent events of one request: `finished it` represents the ends of the run, the claim and the task. */
 export function happeningsOf(events: readonly JournalEvent[]): Happening[] {
   const lines: JournalEvent[][] = [];
   for (const event of events) {

@@ -24,7 +24,7 @@ export function Checks({ task }: { task: Task }) {
   if (task.acceptance.length === 0 && task.verification === null && task.evidence.length === 0) return null;
   const last = query.data ?? undefined;
   const results = new Map(last?.results.map((result) => [result.key, result]));
-  // The checks of the task type and of its outputs are listed only in the verification.
+  // Only the verification lists the checks of the task type and of its outputs.
   const checks = [
     ...task.acceptance,
     ...(last?.checks ?? []).filter(({ key }) => !task.acceptance.some((own) => own.key === key)),
@@ -88,9 +88,9 @@ const reasons: Readonly<Record<string, string>> = {
   condition_unmet: 'its condition does not apply',
   approval_rejected: 'the approval was rejected',
   approval_cancelled: 'the approval was withdrawn',
-  no_approver: 'nobody may decide it',
+  no_approver: 'nobody is allowed to decide it',
   artifact_missing: 'the artifact is missing',
-  artifact_media_type: 'the artifact has another media type',
+  artifact_media_type: 'the artifact has the wrong media type',
   artifact_content_missing: 'the artifact has no content',
 };
 
@@ -100,7 +100,7 @@ interface CheckProps {
   readonly evidence: readonly Evidence[];
 }
 
-/** One check: its verdict, who proved it and how, and the evidence. */
+/** One check: its verdict, its prover, its kind and its evidence. */
 function Check({ check: { key, kind, description }, result, evidence }: CheckProps) {
   const [mark, verdict] = result === undefined ? ['○', 'pending'] : verdicts[result.status];
   const why =

@@ -28,7 +28,7 @@ import {
   usageQuery,
 } from './result-queries.ts';
 
-/** What the task's agents have delivered: the summary, links, output and artifacts. Hidden while there is nothing. */
+/** The result of the task: summary, links, output and artifacts. Hidden while there is none. */
 export function Result({ task }: { readonly task: Task }) {
   const runs = useQuery(runsQuery(task));
   const artifacts = useQuery(artifactsQuery({ taskId: task.id }));
@@ -80,7 +80,7 @@ export function Result({ task }: { readonly task: Task }) {
   );
 }
 
-/** Who delivered it, in which attempt, in which time and for how much, and the summary. */
+/** The summary of the result, with its author, attempt, duration, commit and cost. */
 function Delivery({ run, task }: { readonly run: Run; readonly task: Task }) {
   const usage = useQuery(usageQuery(task)).data;
   const summary = summaryOf(run.output);
@@ -116,7 +116,7 @@ function Delivery({ run, task }: { readonly run: Run; readonly task: Task }) {
   );
 }
 
-/** Links of a result, each with its host. They open in a tab without access to this one. */
+/** Links of a result, each with its host. They open in a new tab that has no access to this one. */
 export function Links({ links }: { readonly links: readonly ResultLink[] }) {
   const unique = [...new Map(links.map((link) => [link.url, link])).values()];
   return (
@@ -134,7 +134,7 @@ export function Links({ links }: { readonly links: readonly ResultLink[] }) {
 
 const placeCharactersMax = 60;
 
-/** The host and the end of the path, which names the pull request or the commit. */
+/** The host and the end of the path, which usually identifies the pull request or the commit. */
 function placeOf(url: string): string {
   const { host, pathname } = new URL(url);
   const path = pathname === '/' ? '' : pathname;
@@ -154,7 +154,7 @@ export function Output({ run }: { readonly run: Run }) {
   );
 }
 
-/** Names that the service itself gives to the tasks of a process are no result. */
+/** Excludes the references that the service itself adds to the tasks of a process. */
 const isForPeople = ({ externalSystem }: ExternalReference): boolean => externalSystem !== 'control-plane';
 
 function linkOf({ externalType, metadata, externalId }: ExternalReference): ResultLink[] {
@@ -164,7 +164,7 @@ function linkOf({ externalType, metadata, externalId }: ExternalReference): Resu
 
 function References({ references }: { readonly references: readonly ExternalReference[] }) {
   return (
-    <ul className={styles.links} aria-label="External names">
+    <ul className={styles.links} aria-label="External references">
       {references
         .filter((one) => linkOf(one).length === 0)
         .map(({ id, externalSystem, externalType, externalId }) => (

@@ -5,7 +5,7 @@ import { baton } from '../../client.ts';
 export const artifactsMax = 100;
 const referencesMax = 50;
 
-/** Types of the service's own findings, which other sections show. */
+/** Types of artifacts that the service itself creates; other sections show them. */
 const ofService = new Set(['verification']);
 
 /** The newest artifacts of a task or a run. */
@@ -16,7 +16,7 @@ export const artifactsQuery = (of: { readonly taskId: string } | { readonly runI
       baton.artifacts.list({ ...of, limit: artifactsMax }, { signal }).then(({ items }) => items),
   });
 
-/** The external names of a task, for example a pull request. */
+/** The external references of a task, for example a pull request. */
 export const referencesQuery = ({ id }: Pick<Task, 'id'>) =>
   queryOptions({
     queryKey: ['tasks', 'references', id],
@@ -26,14 +26,14 @@ export const referencesQuery = ({ id }: Pick<Task, 'id'>) =>
         .then(({ items }) => items),
   });
 
-/** What all attempts at a task have used. */
+/** The usage of all attempts at a task. */
 export const usageQuery = ({ id }: Pick<Task, 'id'>) =>
   queryOptions({
     queryKey: ['tasks', 'usage', id],
     queryFn: ({ signal }) => baton.tasks.getUsage(id, {}, { signal }),
   });
 
-/** The artifacts that no other one supersedes, and the superseded ones. */
+/** Separates the current artifacts from those that others supersede. */
 export function currentArtifacts(all: readonly Artifact[]): { current: Artifact[]; earlier: Artifact[] } {
   const shown = all.filter(({ type }) => !ofService.has(type));
   const superseded = new Set(shown.map(({ supersedesArtifactId }) => supersedesArtifactId));
