@@ -41,8 +41,8 @@ describe('texts with Markdown', { skip: noBrowser }, () => {
     await page.keyboard.press('ArrowLeft');
     await page.getByRole('button', { name: 'Comment', exact: true }).focus();
     await page.keyboard.press('Enter');
-    const comments = page.getByRole('region', { name: 'Comments' });
-    await comments.locator('li strong').getByText('Please').waitFor();
+    const activity = page.getByRole('region', { name: 'Activity' });
+    await activity.locator('li strong').getByText('Please').waitFor();
     assert.equal(await field.inputValue(), '');
     assert.deepEqual(
       await page.evaluate(`[...document.querySelectorAll('main input[type=checkbox]')]
