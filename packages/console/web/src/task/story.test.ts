@@ -366,7 +366,7 @@ describe('the story of a task', () => {
     });
     (await find('summary', /^Grace completed it as done/)).click();
     await settled();
-    const texts = [...document.querySelectorAll('code')].map(({ textContent }) => textContent);
+    const texts = [...document.querySelectorAll('details code')].map(({ textContent }) => textContent);
     assert.deepEqual(texts, ['task.completed', 'task.updated']);
     assert.ok(part('Activity').includes('window.ran=1'));
     assert.equal(document.querySelector('main img'), null);
