@@ -53,7 +53,8 @@ function isJson(text: string): boolean {
 function* tokensOf(text: string): Generator<string> {
   for (let at = 0; at < text.length; ) {
     const first = text.charAt(at);
-    const end = first === '"' ? endOfString(text, at) : '{}[],:'.includes(first) ? at + 1 : endOfWord(text, at);
+    const end =
+      first === '"' ? endOfString(text, at) : '{}[],:'.includes(first) ? at + 1 : endOfWord(text, at);
     const token = text.slice(at, end);
     if (token !== '') yield token.includes('\\') ? JSON.stringify(JSON.parse(token)) : token;
     at = Math.max(end, at + 1);
