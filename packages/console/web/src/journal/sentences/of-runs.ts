@@ -84,7 +84,7 @@ export const ofRuns: Readonly<Record<string, Teller>> = {
     say`${f.by} started call ${f.number('attempt')} of ${f.object('skill', 'skillId', 'a skill')}`,
   'skill.invocation_succeeded': (f) => say`${f.by} finished a call of the skill ${f.code('skill')}`,
   'skill.invocation_failed': (f) =>
-    say`A call of the skill ${f.code('skill')} failed${f.textIn('error', 'message') && `: ${f.textIn('error', 'message')}`}`,
+    say`A call of the skill ${f.code('skill')} failed${f.tailIn('error', 'message')}`,
   'skill.invocation_retry_scheduled': (f) =>
     say`Call ${f.number('attempt')} of ${f.object('skill', 'skillId', 'a skill')} failed; the next one may start ${f.time('availableAt')}`,
   'skill.invocation_cancelled': (f) =>

@@ -7,19 +7,22 @@ const madeBy: Readonly<Record<string, string>> = {
   external: ' for another system',
 };
 
-/** The reasons why a claim ended that programs write. */
+/** The reasons why a claim ended that Baton writes. Any other is a text of the caller, so it is quoted. */
 const released: Readonly<Record<string, string>> = {
   completed: ' after completing it',
   task_cancelled: ' because the task was cancelled',
   human_harness_handoff: ' to hand it over',
   waiting_approval: ' to wait for an approval',
+  session_closed: ' because its session was closed',
+  session_expired: ' because its session expired',
+  principal_disabled: ' because its holder was disabled',
 };
 
 function releaseOf(f: Facts): Sentence {
   const reason = f.text('reason');
   const known = lookup(released, reason);
   if (known !== undefined) return [known];
-  return /^[a-z]+(_[a-z]+)+$/.test(reason) ? [`: ${f.words('reason')}`] : f.tail('reason');
+  return f.tail('reason');
 }
 
 function change(f: Facts): Sentence {

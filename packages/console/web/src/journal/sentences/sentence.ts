@@ -188,6 +188,12 @@ export class Facts {
       typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[member] : '';
     return typeof inner === 'string' ? clipped(inner) : '';
   }
+
+  /** The same text as a quote after a colon, if there is any. */
+  tailIn(field: string, member: string): Sentence {
+    const text = this.textIn(field, member);
+    return text === '' ? [] : [': ', { is: 'quote', text }];
+  }
 }
 
 /** A word of a table; undefined for other keys, also for those that every object inherits. */
