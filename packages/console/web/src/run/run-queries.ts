@@ -38,7 +38,7 @@ async function readAll<Item>(
       ...(cursor !== null && { cursor }),
     });
     items.push(...page.items);
-    // The number of items doesn't tell whether a page is the last one: large documents end a page early.
+    // A short page need not be the last one: large documents end a page early.
     if (page.nextCursor === null || page.hasMore === false) return { items, isCut: false, pages };
     cursor = page.nextCursor;
   }

@@ -173,7 +173,7 @@ describe('the story of a task', () => {
     assert.ok(text.includes('ci evil') && !isThere('link', 'ci evil'));
   });
 
-  test('evidence shows the host of its link, whatever its name says, and hidden characters', async () => {
+  test('evidence shows the host of its link, whatever its name is, and hidden characters', async () => {
     const externalRef = {
       system: 'github',
       id: 'acme/pull/42\u202e',
