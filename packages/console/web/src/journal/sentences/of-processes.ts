@@ -29,7 +29,7 @@ const results: Readonly<Record<string, string>> = {
 export const ofProcesses: Readonly<Record<string, Teller>> = {
   'process.started': (f) => say`${f.the('process')} started`,
   'process.completed': (f) =>
-    say`${f.the('process')} completed${f.has('outcome') ? `: ${f.words('outcome')}` : ''}`,
+    say`${f.the('process')} completed${f.has('outcome') ? say`: ${f.quotedWords('outcome')}` : ''}`,
   'process.cancelled': (f) => say`${f.by} cancelled ${f.the('process')}${f.tail('reason')}`,
   'process.failed': (f) => say`${f.the('process')} failed${at(f)}${f.tailIn('error', 'message')}`,
   'process.suspended': (f) => say`${f.by} suspended ${f.the('process')}${f.tail('reason')}`,

@@ -78,7 +78,8 @@ export const ofRuns: Readonly<Record<string, Teller>> = {
     say`${f.by} deleted the content of ${f.named('artifact', f.id)}${f.tail('reason')}`,
   'artifact_type.created': (f) =>
     say`${f.by} defined version ${f.number('version')} of ${f.the('artifact type')}`,
-  'observation.recorded': (f) => say`${f.by} recorded a ${f.words('kind') || 'fact'}${f.tail('content')}`,
+  'observation.recorded': (f) =>
+    say`${f.by} recorded a ${f.quotedWords('kind') || 'fact'}${f.tail('content')}`,
   'skill.invocation_requested': (f) => say`${f.by} requested a call of the skill ${f.code('skill')}`,
   'skill.invocation_claimed': (f) =>
     say`${f.by} started call ${f.number('attempt')} of ${f.object('skill', 'skillId', 'a skill')}`,

@@ -63,7 +63,7 @@ const relations: Readonly<Record<string, string>> = {
 
 /** @param verb and @param preposition of `added the pull request 12 of github to it` */
 const external: (verb: string, preposition: string) => Teller = (verb, preposition) => (f) =>
-  say`${f.by} ${verb} the ${f.words('externalType') || 'name'} ${f.code('externalId')} of ${f.code('externalSystem')} ${preposition} ${f.it}`;
+  say`${f.by} ${verb} the ${f.quotedWords('externalType') || 'name'} ${f.code('externalId')} of ${f.code('externalSystem')} ${preposition} ${f.it}`;
 
 const failedAction: Teller = (f) =>
   say`The follow-up work of ${f.it} failed${f.textIn('failedAction', 'kind') && ` at ${f.textIn('failedAction', 'kind')}`}`;

@@ -135,6 +135,12 @@ export class Facts {
     return clipped(this.text(field)).replaceAll('_', ' ');
   }
 
+  /** A key that people or agents choose freely, in words and quoted. */
+  quotedWords(field: string): Part {
+    const words = this.words(field);
+    return words === '' ? '' : { is: 'quote', text: words };
+  }
+
   time(field: string): Part {
     const at = this.#event.payload[field];
     return typeof at === 'string' && !Number.isNaN(Date.parse(at)) ? { is: 'time', at } : '';

@@ -146,8 +146,17 @@ describe('the sentence of an event', () => {
       ['rule.evaluated', { ruleKey: 'r', result: 'failed', error: { message: lie } }, lie],
       ['agent.status_changed', { key: 'a', phase: 'degraded', reason: { message: lie } }, lie],
       ['claim.released', { taskId, reason: 'approved_by_ada' }, 'approved_by_ada'],
+      ['process.completed', { instanceKey: 'CHG-1', outcome: lie }, lie],
     ] as const)
       assert.deepEqual(sentenceOf(eventWith(type, payload)).slice(-2), [': ', { is: 'quote', text }]);
+    for (const [type, payload] of [
+      ['observation.recorded', { kind: lie }],
+      ['task.external_reference_added', { externalType: lie }],
+    ] as const)
+      assert.ok(
+        sentenceOf(eventWith(type, payload)).some((part) => typeof part === 'object' && part.is === 'quote'),
+        type,
+      );
   });
 
   test('text of people is a quote of at most 300 characters, and hostile values are ignored', () => {
