@@ -5,6 +5,7 @@ import { ansiLines, hasAnsi } from './ansi.ts';
 import styles from './artifact.module.css';
 import type { ArtifactKind } from './artifact-kind.ts';
 import { parseTable } from './csv.ts';
+import { jsonLines } from './json-lines.ts';
 import type { Content } from './read-content.ts';
 
 /** How many lines or rows are shown at first, and how many more with each click on `Show more`. */
@@ -31,12 +32,23 @@ export function ArtifactContent({ kind, artifact, content }: ContentProps): Reac
   );
   if (kind === 'image') return <ImageContent artifact={artifact} bytes={bytes} />;
   if (text === '') return <p className="soft">The content is empty.</p>;
-  if (kind === 'markdown') return <Prose text={text.slice(0, proseCharactersMax)} />;
+  if (kind === 'markdown') return <MarkdownContent text={text} />;
   if (kind === 'table') return <TableContent text={text} />;
-  if (kind === 'json') return <Lines lines={jsonLines(text)} />;
+  if (kind === 'json') return <JsonContent text={text} />;
   if (kind === 'diff') return <Lines lines={text.split('\n')} classOf={diffClassOf} />;
   if (kind === 'log' || hasAnsi(text)) return <LogContent text={text} />;
   return <Lines lines={text.split('\n')} />;
+}
+
+function MarkdownContent({ text }: { readonly text: string }) {
+  return (
+    <>
+      <Prose text={text.slice(0, proseCharactersMax)} />
+      {text.length > proseCharactersMax && (
+        <p className="soft">Only the first {proseCharactersMax.toLocaleString('en')} characters are shown.</p>
+      )}
+    </>
+  );
 }
 
 function ImageContent({
@@ -67,13 +79,9 @@ function ImageContent({
   );
 }
 
-/** Formatted JSON. Invalid or truncated JSON is returned unchanged. */
-function jsonLines(text: string): string[] {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2).split('\n');
-  } catch {
-    return text.split('\n');
-  }
+function JsonContent({ text }: { readonly text: string }) {
+  const lines = useMemo(() => jsonLines(text), [text]);
+  return <Lines lines={lines} />;
 }
 
 function diffClassOf(line: string): string {

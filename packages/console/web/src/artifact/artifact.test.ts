@@ -161,6 +161,12 @@ describe('an artifact', () => {
     await see('500 of 10,000 lines are shown.');
   });
 
+  test('of a long Markdown text, the beginning is shown, and a note', async () => {
+    await openArtifact({ mediaType: 'text/markdown' }, `begin ${'word '.repeat(30_000)}the end`);
+    await see('Only the first 100,000 characters are shown.');
+    notSeen('the end');
+  });
+
   test('an image is a blob of its raster type', async (t) => {
     const { blobs } = fakeBrowser(t);
     await openArtifact({ mediaType: 'image/png', name: `shot ${evil}` }, new Uint8Array([137, 80, 78, 71]));

@@ -5,6 +5,7 @@ export interface Table {
   readonly isCut: boolean;
 }
 
+/** An ellipsis replaces further columns. */
 const columnsMax = 50;
 const cellCharactersMax = 500;
 
@@ -21,6 +22,7 @@ export function parseTable(text: string, rowsMax: number): Table {
   const endCell = () => {
     if (row.length < columnsMax)
       row.push(cell.length > cellCharactersMax ? `${cell.slice(0, cellCharactersMax)} …` : cell);
+    else if (row.length === columnsMax) row.push('…');
     cell = '';
   };
   const endRow = () => {

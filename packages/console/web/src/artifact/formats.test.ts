@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import { ansiLines, hasAnsi } from './ansi.ts';
 import { kindOf } from './artifact-kind.ts';
 import { parseTable } from './csv.ts';
+import { jsonLines } from './json-lines.ts';
 
 const esc = '\u001b';
 
@@ -67,6 +68,12 @@ describe('the colours of a log', () => {
       ansiLines('10 %\r55 %\r100 %\r\nnext', 10).map((line) => line.map(({ text }) => text).join('')),
       ['100 %', 'next'],
     );
+    assert.deepEqual(
+      ['\r', '\r\r', '\rx', 'x\r\ry\r\r', ''].map((line) => ansiLines(line, 1)[0]?.[0]?.text),
+      [undefined, undefined, 'x', 'y', undefined],
+    );
+    // Must be linear: a quadratic search of this line would take minutes.
+    assert.equal(ansiLines(`${'\r'.repeat(999_999)}x`, 1)[0]?.[0]?.text, 'x');
   });
 
   test('lines, their length and their pieces are bounded', () => {
@@ -74,7 +81,9 @@ describe('the colours of a log', () => {
     const [long] = ansiLines('y'.repeat(1_000_000), 1);
     assert.ok((long?.[0]?.text.length ?? 0) <= 4_000);
     const [many] = ansiLines(`${esc}[31mz`.repeat(10_000), 1);
-    assert.ok((many?.length ?? 0) <= 201);
+    assert.deepEqual([many?.length, many?.at(-1)?.text], [201, ' …']);
+    const [full] = ansiLines(`${esc}[31mz`.repeat(200), 1);
+    assert.deepEqual([full?.length, full?.at(-1)?.text], [200, 'z']);
     // An unterminated sequence must not cause repeated searches of the whole text.
     ansiLines(`${esc}]`.repeat(2_000), 1);
   });
@@ -82,6 +91,39 @@ describe('the colours of a log', () => {
   test('are detected', () => {
     assert.ok(hasAnsi(`${esc}[31m`));
     assert.ok(!hasAnsi('[31m'));
+  });
+});
+
+describe('JSON', () => {
+  test('is indented', () => {
+    for (const value of [
+      { a: [1, -2.5e-7, { b: {}, c: [], d: [{}] }], 'x,y:{': 'q"\\[', n: null, t: true },
+      [],
+      'text',
+      7,
+    ])
+      for (const text of [JSON.stringify(value), JSON.stringify(value, null, '\t\r\n')])
+        assert.equal(jsonLines(text).join('\n'), JSON.stringify(value, null, 2));
+    assert.deepEqual(jsonLines('["\\u00e4\\u0000\\ud800"]'), ['[', '  "ä\\u0000\\ud800"', ']']);
+  });
+
+  test('keeps duplicate members and large numbers', () => {
+    assert.deepEqual(jsonLines('{"amount":1,"amount":900,"id":9223372036854775807,"n":1.0}'), [
+      '{',
+      '  "amount": 1,',
+      '  "amount": 900,',
+      '  "id": 9223372036854775807,',
+      '  "n": 1.0',
+      '}',
+    ]);
+  });
+
+  test('is shown as it is if it is invalid or too deeply nested', () => {
+    assert.deepEqual(jsonLines('{"a":\n1'), ['{"a":', '1']);
+    const deep = `${'['.repeat(2_000)}${'1,'.repeat(60_000)}1${']'.repeat(2_000)}`;
+    assert.deepEqual(jsonLines(deep), [deep]);
+    const deepest = `${'['.repeat(500_000)}${']'.repeat(500_000)}`;
+    assert.deepEqual(jsonLines(deepest), [deepest]);
   });
 });
 
@@ -103,7 +145,9 @@ describe('a table', () => {
     const { rows, isCut } = parseTable(`a\n${'1\n'.repeat(100)}`, 20);
     assert.deepEqual([rows.length, isCut], [20, true]);
     assert.equal(parseTable(`a\n${'1\n'.repeat(20)}`, 20).isCut, false);
-    assert.equal(parseTable('x,'.repeat(1_000), 20).head.length, 50);
+    const { head } = parseTable('x,'.repeat(1_000), 20);
+    assert.deepEqual([head.length, head.at(-2), head.at(-1)], [51, 'x', '…']);
+    assert.equal(parseTable('x,'.repeat(49), 20).head.at(-1), '');
     assert.ok((parseTable('x'.repeat(10_000), 20).head[0]?.length ?? 0) < 600);
   });
 });

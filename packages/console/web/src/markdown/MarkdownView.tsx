@@ -2,9 +2,10 @@ import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { Fragment, memo, type ReactNode, useMemo } from 'react';
 import { meQuery, principalQuery } from '../queries.ts';
-import { linkTarget, noteOfLink } from './links.ts';
+import { linkTarget } from './links.ts';
 import styles from './markdown.module.css';
 import type { MarkdownElement, MarkdownNode } from './node.ts';
+import { OutsideLink } from './OutsideLink.tsx';
 import { PlainText } from './PlainText.tsx';
 import { parseMarkdown } from './parse-markdown.ts';
 
@@ -151,30 +152,6 @@ function Item({ isDone, children }: { readonly isDone: boolean | undefined; read
   );
 }
 
-interface OutsideLinkProps {
-  readonly url: URL;
-  readonly title: string;
-  readonly isImage: boolean;
-  readonly text: string;
-  readonly inside: ReactNode;
-}
-
-/** A link to another host. The host is shown unless the text is already the address. */
-function OutsideLink({ url, title, isImage, text, inside }: OutsideLinkProps) {
-  const note = [text === '' ? undefined : noteOfLink(url, text), title === '' ? undefined : `“${title}”`]
-    .filter((part) => part !== undefined)
-    .join(', ');
-  return (
-    <>
-      {isImage && <span className="soft">Image: </span>}
-      <a href={url.href} target="_blank" rel="noopener noreferrer nofollow">
-        {text === '' ? url.href : inside}
-      </a>
-      {note !== '' && <span className="soft"> ({note})</span>}
-    </>
-  );
-}
-
 interface CommitProps {
   readonly name: string;
   readonly commitAddress: string | undefined;
@@ -184,7 +161,7 @@ function Commit({ name, commitAddress = '' }: CommitProps) {
   const url = linkTarget(commitAddress + name);
   const inside = <code>{name}</code>;
   if (url === undefined) return inside;
-  return <OutsideLink url={url} title="" isImage={false} text={name} inside={inside} />;
+  return <OutsideLink url={url} text={name} inside={inside} />;
 }
 
 /** The text of a link, to compare with its address. */

@@ -1,7 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
 import { useId, useState } from 'react';
-import type { Holding } from '@baton/sdk';
+import { type Holding, revealHidden } from '@baton/sdk';
+import { lookup } from '../journal/sentences/sentence.ts';
 import { ErrorNote, Loading } from '../parts/Notes.tsx';
 import { Who } from '../parts/Who.tsx';
 import { serverNow } from '../server-clock.ts';
@@ -147,11 +148,11 @@ const reasons: Readonly<Record<string, string>> = {
 
 const reasonText = ({ endReason, endedAt }: Holding): string => {
   if (endedAt === null) return 'still held';
-  return reasons[endReason ?? ''] ?? (endReason || 'released');
+  return lookup(reasons, endReason ?? '') ?? revealHidden(endReason || 'released');
 };
 
 const textOf = (one: Holding): string =>
-  `${one.publicId} ${one.title}, ${time.format(Date.parse(one.acquiredAt))} to ${
+  `${one.publicId} ${revealHidden(one.title)}, ${time.format(Date.parse(one.acquiredAt))} to ${
     one.endedAt === null ? 'now' : time.format(Date.parse(one.endedAt))
   }, ${reasonText(one)}`;
 
@@ -177,7 +178,7 @@ function HoldingTable({ held }: { held: readonly Holding[] }) {
               </th>
               <td>
                 <Link to="/tasks/$ref" params={{ ref: one.publicId }}>
-                  <span className="mono">{one.publicId}</span> {one.title}
+                  <span className="mono">{one.publicId}</span> {revealHidden(one.title)}
                 </Link>
               </td>
               <td>

@@ -1,12 +1,9 @@
-import { queryOptions, useQueryClient } from '@tanstack/react-query';
-import { useEffect } from 'react';
+import { queryOptions } from '@tanstack/react-query';
 import { baton } from '../client.ts';
-import { onEvent } from '../live.ts';
+import { useLiveFigures } from '../live-figures.ts';
 import { serverNow } from '../server-clock.ts';
 import type { OverviewSearch } from './overview-search.ts';
 
-/** Limits refetches, which read all figures. The figures of a busy tenant change constantly. */
-const gatherMs = 15_000;
 const dayMs = 86_400_000;
 export const daysDefault = 30;
 
@@ -70,21 +67,5 @@ export const holdingsQuery = (workspace: string | undefined, fromMs: number, toM
 const counted =
   /^(task\.(created|completed|claimed)|claim\.|approval\.|run\.(succeeded|failed|cancelled|suspended))/;
 
-/** Refetches the figures after an event that changes one, at most once per `gatherMs`. */
-export function useLiveStatistics(): void {
-  const queries = useQueryClient();
-  useEffect(() => {
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const read = () => {
-      timer = undefined;
-      if (!document.hidden) void queries.invalidateQueries({ queryKey: ['statistics'] });
-    };
-    const stop = onEvent(({ type }) => {
-      if (counted.test(type)) timer ??= setTimeout(read, gatherMs);
-    });
-    return () => {
-      stop();
-      clearTimeout(timer);
-    };
-  }, [queries]);
-}
+/** Refetches the figures some time after an event that changes one. */
+export const useLiveStatistics = (): void => useLiveFigures('statistics', counted);

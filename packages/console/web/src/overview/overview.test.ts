@@ -12,13 +12,17 @@ import {
   fill,
   find,
   isThere,
+  itemOf,
   notSeen,
   open,
   pageOf,
   Refusal,
   see,
   seen,
+  settled,
+  sockets,
   test,
+  until,
 } from '../testing/page.ts';
 import { graceId } from '../testing/tasks.ts';
 
@@ -117,6 +121,7 @@ const answers: Answers = {
   'workspaces.list': pageOf(workspace),
   'workspaces.get': workspace,
 };
+const exampleEvent = itemOf('events.list');
 const me = { permissions: [...everything, 'workspaces.read'] };
 const openOverview = (path = '/overview', more: Answers = {}) =>
   open(path, { me, answers: { ...answers, ...more } });
@@ -248,6 +253,60 @@ describe('the overview', () => {
     assert.deepEqual(asked(), [to - 3_600_000, to]);
     await click('button', 'Show as table', strips);
     assert.match(seen(strips), /Grace\s*TASK-000007 Fix the race <img .*>[\s\S]*lost: the lease expired/);
+  });
+
+  test('events refetch the figures once a minute, and never while a request is pending', async (t) => {
+    const minutes: (() => void)[] = [];
+    const { setTimeout: after } = globalThis;
+    t.mock.method(globalThis, 'setTimeout', ((act: () => void, ms?: number) => {
+      // Others wait for a minute, too.
+      if (ms !== 60_000 || !new Error().stack?.includes('refetches.ts')) return after(act, ms);
+      minutes.push(act);
+      return after(() => undefined, ms);
+    }) as typeof setTimeout);
+    const service = await openOverview();
+    await until(() => sockets.length > 0);
+    const count = () => service.askedFor('statistics.getWork').length;
+    const brings = () => sockets.at(-1)?.brings({ ...exampleEvent, type: 'task.completed' });
+    brings();
+    await until(() => minutes.length === 1);
+    brings();
+    await settled();
+    assert.deepEqual([count(), minutes.length], [1, 1]);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    service.answer({
+      'statistics.getWork': async () => {
+        await promise;
+        return { ...work, completed: 77 };
+      },
+    });
+    minutes.shift()?.();
+    await until(() => count() === 2);
+    brings();
+    await new Promise((done) => after(done, 300));
+    assert.deepEqual([count(), minutes.length], [2, 0]);
+    resolve();
+    await see(/Done\n77/);
+    await until(() => minutes.length === 1);
+    assert.equal(count(), 2);
+    minutes.shift()?.();
+    await until(() => count() === 3);
+  });
+
+  test('a reason of a caller is text, also with the name of a member that every object has', async () => {
+    const items = ['__proto__', 'constructor', 'lunch\u202e'].map((endReason, n) =>
+      holding({ claimId: `${n}`, endReason }),
+    );
+    await openOverview('/overview', {
+      'statistics.getHoldings': { from: '', to: '', items, isTruncated: false },
+    });
+    await click('button', 'Show as table', await find('region', 'Who held what'));
+    assert.deepEqual(
+      [...document.querySelectorAll('[aria-label="Who held what: table"] td:last-child')].map(
+        ({ textContent }) => textContent,
+      ),
+      ['__proto__', 'constructor', 'lunch⟨U+202E⟩'],
+    );
   });
 
   test('hostile titles and names are text', async () => {

@@ -3,11 +3,14 @@ import { Link } from '@tanstack/react-router';
 import { useState } from 'react';
 import type { ProjectDependencies } from '@baton/sdk';
 import { baton } from '../client.ts';
+import { useLiveFigures } from '../live-figures.ts';
 import { ErrorNote, Loading } from '../parts/Notes.tsx';
 import { meQuery } from '../queries.ts';
 import styles from './dependencies.module.css';
 import { placeTasks } from './dependency-layout.ts';
 
+/** Types of events that may change a dependency, or a task in the graph. */
+const counted = /^task\./;
 /** With more tasks, the graph would be illegible. The table lists all of them. */
 const drawnMax = 60;
 const box = { width: 168, height: 44, across: 56, down: 14 };
@@ -16,11 +19,14 @@ const box = { width: 168, height: 44, across: 56, down: 14 };
 export function Dependencies({ projectId }: { projectId: string }) {
   const mayRead = useQuery(meQuery).data?.permissions.includes('tasks.read') ?? false;
   const query = useQuery({
-    queryKey: ['tasks', 'dependencies', projectId],
+    // Not below `tasks`: each event of any task would read the dependencies of all subprojects again.
+    queryKey: ['dependencies', projectId],
     queryFn: ({ signal }) =>
       baton.projects.getDependencies(projectId, { includeSubprojects: true }, { signal }),
     enabled: mayRead,
+    refetchOnMount: 'always',
   });
+  useLiveFigures('dependencies', counted);
   const [isChosen, setChosen] = useState(false);
   if (!mayRead || query.data?.tasks.length === 0) return null;
   const isLarge = (query.data?.tasks.length ?? 0) > drawnMax;

@@ -1,7 +1,22 @@
 import assert from 'node:assert/strict';
 import { describe } from 'node:test';
 import type { ProjectDependencies } from '@baton/sdk';
-import { all, click, exampleOf, find, isThere, open, Refusal, see, seen, test } from '../testing/page.ts';
+import {
+  all,
+  click,
+  exampleOf,
+  find,
+  isThere,
+  itemOf,
+  open,
+  Refusal,
+  see,
+  seen,
+  settled,
+  sockets,
+  test,
+  until,
+} from '../testing/page.ts';
 
 const { placeTasks } = await import('./dependency-layout.ts');
 
@@ -82,6 +97,18 @@ describe('the dependencies of a project', () => {
     assert.equal(part.querySelector('svg'), null);
     assert.match(seen(table), /TASK-b Do b <img .*>\s*todo\s*TASK-a\s*yes/);
     assert.match(seen(table), /TASK-d Do d <img .*>\s*todo\s*TASK-a/);
+  });
+
+  test('are not read again with each event of any task', async () => {
+    const service = await openProject(dependencies, ['projects.read', 'tasks.read', 'events.read']);
+    await until(() => sockets.length > 0);
+    const count = () => service.askedFor('harness.getContext').length;
+    const before = count();
+    sockets.at(-1)?.brings({ ...itemOf('events.list'), type: 'task.updated', entityType: 'task' });
+    // The event refetches what belongs to this person's tasks.
+    await until(() => count() > before);
+    await settled();
+    assert.equal(service.askedFor('projects.getDependencies').length, 1);
   });
 
   test('with many tasks are only a table', async () => {

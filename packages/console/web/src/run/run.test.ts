@@ -187,6 +187,25 @@ describe("an attempt's page", () => {
     assert.equal(document.querySelector('main img, main script'), null);
   });
 
+  test('a page that large documents end early is not the last one', async () => {
+    const service = await openRun(runWith({ status: 'suspended' }), {
+      'runs.listCheckpoints': ({ query }) =>
+        query['cursor'] === undefined
+          ? { ...pageOf(checkpoint(1, { note: 'Counted the tiles' })), nextCursor: 'second' }
+          : pageOf(checkpoint(2, { note: 'Sold the house' })),
+    });
+    await see('Counted the tiles');
+    await see('Sold the house');
+    notSeen('The run has more entries');
+    assert.equal(service.askedFor('runs.listCheckpoints').length, 2);
+    assert.equal(service.askedFor('events.list').filter(({ query }) => query['entityId']).length, 1);
+    service.answer({
+      'runs.listCheckpoints': { ...pageOf(checkpoint(1, { note: 'Again' })), nextCursor: 'next' },
+    });
+    sockets.at(-1)?.brings(event('run.checkpointed', 1, { seq: 1 }));
+    await see('The run has more entries');
+  });
+
   test('a failure is shown with its whole text', async () => {
     const failureReason = `The crane fell. ${'x'.repeat(5_000)} ${evil} end`;
     await openRun(runWith({ status: 'failed', finishedAt: at(3), failureReason }));

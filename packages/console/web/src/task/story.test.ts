@@ -173,6 +173,18 @@ describe('the story of a task', () => {
     assert.ok(text.includes('ci evil') && !isThere('link', 'ci evil'));
   });
 
+  test('evidence shows the host of its link, whatever its name is, and hidden characters', async () => {
+    const externalRef = {
+      system: 'github',
+      id: 'acme/pull/42\u202e',
+      url: 'https://evil.example/acme/pull/42',
+    };
+    await openTask(
+      taskWith({ evidence: [{ kind: 'external', externalRef, check: 'seen', note: 'a\u200bb' }] }),
+    );
+    assert.match(part('Acceptance checks'), /github acme\/pull\/42⟨U\+202E⟩ \(evil\.example\): a⟨U\+200B⟩b/);
+  });
+
   test('a passed check shows who proved it and how', async () => {
     const verification = itemOf('tasks.listVerifications');
     const [result] = verification.results;
@@ -394,6 +406,34 @@ describe('the story of a task', () => {
     assert.equal((await find('button', 'Comments')).getAttribute('aria-pressed'), 'true');
     assert.equal(await lines(), 1);
     assert.equal(service.askedFor('events.list').at(-1)?.query['types'], 'task.comment_');
+  });
+
+  test('the note of a checkpoint is read once, not after each event of its run', async () => {
+    const task = taskWith();
+    const saved = { ...eventOf(task, 'run.checkpointed', 1, { taskId: task.id, seq: 1 }), entityId: meId };
+    const [checkpoint, next] = [1, 2].map((seq) =>
+      itemOf('runs.listCheckpoints', { seq, data: { note: `Step ${seq}` } }),
+    );
+    assert.ok(checkpoint && next);
+    const service = await openTask(task, {
+      'runs.list': pageOf(exampleOf('runs.get', { id: meId, taskId: task.id })),
+      'runs.listCheckpoints': pageOf(checkpoint),
+      'events.list': ({ query }) => eventPage(query['entityId'] === meId ? [saved] : []),
+    });
+    await see('Grace saved checkpoint 1: Step 1');
+    await until(() => sockets.length > 0);
+    service.answer({ 'runs.listCheckpoints': pageOf(checkpoint, next) });
+    const before = service.askedFor('runs.list').length;
+    sockets.at(-1)?.brings({
+      ...eventOf(task, 'run.checkpointed', 2, { taskId: task.id, seq: 2 }),
+      entityType: 'run',
+      entityId: meId,
+    });
+    await see('Grace saved checkpoint 2');
+    await until(() => service.askedFor('runs.list').length > before);
+    await settled();
+    const asked = service.askedFor('runs.listCheckpoints');
+    assert.deepEqual([asked.length, asked[0]?.query], [1, { limit: '200' }]);
   });
 
   test('new events of the task appear as they occur, others do not', async () => {

@@ -6,7 +6,7 @@ import { Moment } from '../../parts/Moment.tsx';
 import { Who } from '../../parts/Who.tsx';
 import { workspaceQuery } from '../../queries.ts';
 import { commitOf, noteOf, runMs, summaryOf } from '../../run/result-facts.ts';
-import { checkpointsQuery, runQuery } from '../../run/run-queries.ts';
+import { noteQuery, runQuery } from '../../run/run-queries.ts';
 import { hasName, nameQuery } from './names.ts';
 import styles from './sentence.module.css';
 import type { Part } from './sentence.ts';
@@ -30,7 +30,8 @@ export function SentenceText({ event, within }: { readonly event: JournalEvent; 
 }
 
 function Piece({ part }: { readonly part: Part }): ReactNode {
-  if (typeof part === 'string') return part;
+  // Names of fields and statuses in it may come from outside.
+  if (typeof part === 'string') return revealHidden(part);
   switch (part.is) {
     case 'person':
       return <strong className={styles.who}>{part.id === null ? 'Baton' : <Who id={part.id} />}</strong>;
@@ -113,7 +114,7 @@ function Result({ runId }: { readonly runId: string }) {
 
 /** What the agent noted at a checkpoint. */
 function Note({ runId, seq }: { readonly runId: string; readonly seq: number }) {
-  const { data } = useQuery({ ...checkpointsQuery(runId), enabled: useContext(LooksUpNames) });
+  const { data } = useQuery({ ...noteQuery(runId, seq), enabled: useContext(LooksUpNames) });
   const checkpoint = data?.items.find((one) => one.seq === seq);
   const note = checkpoint && noteOf(checkpoint.data);
   if (note === undefined) return null;

@@ -79,7 +79,7 @@ export const ofOrganisation: Readonly<Record<string, Teller>> = {
       ? say`${f.by} scaled ${f.the('agent')} to ${f.count('replicas', 'replica')}`
       : say`${f.by} ${f.text('state') === 'running' ? 'started' : 'stopped'} ${f.the('agent')}`,
   'agent.status_changed': (f) =>
-    say`${f.the('agent')} is ${f.words('phase')}${f.textIn('reason', 'message') && `: ${f.textIn('reason', 'message')}`}`,
+    say`${f.the('agent')} is ${f.words('phase')}${f.tailIn('reason', 'message')}`,
   'view.published': published('view'),
   'view.retired': does('retired', 'view'),
 };

@@ -29,10 +29,9 @@ const results: Readonly<Record<string, string>> = {
 export const ofProcesses: Readonly<Record<string, Teller>> = {
   'process.started': (f) => say`${f.the('process')} started`,
   'process.completed': (f) =>
-    say`${f.the('process')} completed${f.has('outcome') ? `: ${f.words('outcome')}` : ''}`,
+    say`${f.the('process')} completed${f.has('outcome') ? say`: ${f.quotedWords('outcome')}` : ''}`,
   'process.cancelled': (f) => say`${f.by} cancelled ${f.the('process')}${f.tail('reason')}`,
-  'process.failed': (f) =>
-    say`${f.the('process')} failed${at(f)}${f.textIn('error', 'message') && `: ${f.textIn('error', 'message')}`}`,
+  'process.failed': (f) => say`${f.the('process')} failed${at(f)}${f.tailIn('error', 'message')}`,
   'process.suspended': (f) => say`${f.by} suspended ${f.the('process')}${f.tail('reason')}`,
   'process.resumed': (f) => say`${f.by} resumed ${f.the('process')}${f.tail('reason')}`,
   'process.migrated': (f) =>
@@ -72,7 +71,7 @@ export const ofProcesses: Readonly<Record<string, Teller>> = {
   'rule.archived': rule('archived'),
   'rule.updated': (f) => say`${f.by} changed the ${f.names('changes') || 'definition'} of ${f.the('rule')}`,
   'rule.evaluated': (f) =>
-    say`The rule ${f.named('rule', f.id, f.text('ruleKey'))} ${lookup(results, f.text('result')) ?? 'was evaluated'}${f.textIn('error', 'message') && `: ${f.textIn('error', 'message')}`}`,
+    say`The rule ${f.named('rule', f.id, f.text('ruleKey'))} ${lookup(results, f.text('result')) ?? 'was evaluated'}${f.tailIn('error', 'message')}`,
   'knowledge.changed': (f) => say`Knowledge from ${f.code('source')} changed in ${f.it}`,
   'knowledge.document_stored': (f) =>
     say`${f.by} stored the document ${f.quote('title') || f.code('naturalKey')} in ${f.named('workspace', f.id)}`,

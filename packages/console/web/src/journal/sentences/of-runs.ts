@@ -78,13 +78,14 @@ export const ofRuns: Readonly<Record<string, Teller>> = {
     say`${f.by} deleted the content of ${f.named('artifact', f.id)}${f.tail('reason')}`,
   'artifact_type.created': (f) =>
     say`${f.by} defined version ${f.number('version')} of ${f.the('artifact type')}`,
-  'observation.recorded': (f) => say`${f.by} recorded a ${f.words('kind') || 'fact'}${f.tail('content')}`,
+  'observation.recorded': (f) =>
+    say`${f.by} recorded a ${f.quotedWords('kind') || 'fact'}${f.tail('content')}`,
   'skill.invocation_requested': (f) => say`${f.by} requested a call to the skill ${f.code('skill')}`,
   'skill.invocation_claimed': (f) =>
     say`${f.by} started call ${f.number('attempt')} to ${f.object('skill', 'skillId', 'a skill')}`,
   'skill.invocation_succeeded': (f) => say`${f.by} finished a call to the skill ${f.code('skill')}`,
   'skill.invocation_failed': (f) =>
-    say`A call to the skill ${f.code('skill')} failed${f.textIn('error', 'message') && `: ${f.textIn('error', 'message')}`}`,
+    say`A call to the skill ${f.code('skill')} failed${f.tailIn('error', 'message')}`,
   'skill.invocation_retry_scheduled': (f) =>
     say`Call ${f.number('attempt')} to ${f.object('skill', 'skillId', 'a skill')} failed; the next one may start ${f.time('availableAt')}`,
   'skill.invocation_cancelled': (f) =>

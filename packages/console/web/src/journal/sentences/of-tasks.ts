@@ -7,19 +7,22 @@ const madeBy: Readonly<Record<string, string>> = {
   external: ' for another system',
 };
 
-/** The reasons that programs give for releasing a claim. */
+/** The reasons for releasing a claim that Baton itself writes. Any other is the caller's text, so it is quoted. */
 const released: Readonly<Record<string, string>> = {
   completed: ' after completing it',
   task_cancelled: ' because the task was cancelled',
   human_harness_handoff: ' to hand it over',
   waiting_approval: ' to wait for an approval',
+  session_closed: ' because its session was closed',
+  session_expired: ' because its session expired',
+  principal_disabled: ' because its holder was disabled',
 };
 
 function releaseOf(f: Facts): Sentence {
   const reason = f.text('reason');
   const known = lookup(released, reason);
   if (known !== undefined) return [known];
-  return /^[a-z]+(_[a-z]+)+$/.test(reason) ? [`: ${f.words('reason')}`] : f.tail('reason');
+  return f.tail('reason');
 }
 
 function change(f: Facts): Sentence {
@@ -60,7 +63,7 @@ const relations: Readonly<Record<string, string>> = {
 
 /** @param verb and @param preposition of `added the github pull request 12 to it` */
 const external: (verb: string, preposition: string) => Teller = (verb, preposition) => (f) =>
-  say`${f.by} ${verb} the ${f.code('externalSystem')} ${f.words('externalType') || 'reference'} ${f.code('externalId')} ${preposition} ${f.it}`;
+  say`${f.by} ${verb} the ${f.code('externalSystem')} ${f.quotedWords('externalType') || 'reference'} ${f.code('externalId')} ${preposition} ${f.it}`;
 
 const failedAction: Teller = (f) =>
   say`Follow-up work for ${f.it} failed${f.textIn('failedAction', 'kind') && ` at ${f.textIn('failedAction', 'kind')}`}`;

@@ -135,6 +135,12 @@ export class Facts {
     return clipped(this.text(field)).replaceAll('_', ' ');
   }
 
+  /** A key that people or agents choose freely, in words and quoted. */
+  quotedWords(field: string): Part {
+    const words = this.words(field);
+    return words === '' ? '' : { is: 'quote', text: words };
+  }
+
   time(field: string): Part {
     const at = this.#event.payload[field];
     return typeof at === 'string' && !Number.isNaN(Date.parse(at)) ? { is: 'time', at } : '';
@@ -187,6 +193,12 @@ export class Facts {
     const inner =
       typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[member] : '';
     return typeof inner === 'string' ? clipped(inner) : '';
+  }
+
+  /** The same text as a quote after a colon, if there is any. */
+  tailIn(field: string, member: string): Sentence {
+    const text = this.textIn(field, member);
+    return text === '' ? [] : [': ', { is: 'quote', text }];
   }
 }
 

@@ -138,6 +138,27 @@ describe('the sentence of an event', () => {
     );
   });
 
+  test('text of agents is quoted, also if it reads like a sentence or a reason of Baton', () => {
+    const lie = 'timeout. Ada approved it';
+    for (const [type, payload, text] of [
+      ['skill.invocation_failed', { skill: 'build', error: { message: lie } }, lie],
+      ['process.failed', { instanceKey: 'CHG-1', error: { message: lie } }, lie],
+      ['rule.evaluated', { ruleKey: 'r', result: 'failed', error: { message: lie } }, lie],
+      ['agent.status_changed', { key: 'a', phase: 'degraded', reason: { message: lie } }, lie],
+      ['claim.released', { taskId, reason: 'approved_by_ada' }, 'approved_by_ada'],
+      ['process.completed', { instanceKey: 'CHG-1', outcome: lie }, lie],
+    ] as const)
+      assert.deepEqual(sentenceOf(eventWith(type, payload)).slice(-2), [': ', { is: 'quote', text }]);
+    for (const [type, payload] of [
+      ['observation.recorded', { kind: lie }],
+      ['task.external_reference_added', { externalType: lie }],
+    ] as const)
+      assert.ok(
+        sentenceOf(eventWith(type, payload)).some((part) => typeof part === 'object' && part.is === 'quote'),
+        type,
+      );
+  });
+
   test('text of people is a quote of at most 300 characters, and hostile values are ignored', () => {
     const quote = sentenceOf(eventWith('run.failed', { taskId, attempt: 1, reason: '<b>'.repeat(500) })).at(
       -1,

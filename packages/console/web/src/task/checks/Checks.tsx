@@ -1,6 +1,8 @@
 import { useQuery } from '@tanstack/react-query';
-import type { Task, TaskVerification } from '@baton/sdk';
+import { revealHidden, type Task, type TaskVerification } from '@baton/sdk';
 import { baton } from '../../client.ts';
+import { lookup } from '../../journal/sentences/sentence.ts';
+import { OutsideLink } from '../../markdown/OutsideLink.tsx';
 import { Moment } from '../../parts/Moment.tsx';
 import { ErrorNote } from '../../parts/Notes.tsx';
 import { Who } from '../../parts/Who.tsx';
@@ -104,17 +106,18 @@ interface CheckProps {
 function Check({ check: { key, kind, description }, result, evidence }: CheckProps) {
   const [mark, verdict] = result === undefined ? ['○', 'pending'] : verdicts[result.status];
   const why =
-    result?.message ?? (result?.reason && (reasons[result.reason] ?? result.reason.replaceAll('_', ' ')));
+    result?.message ??
+    (result?.reason && (lookup(reasons, result.reason) ?? result.reason.replaceAll('_', ' ')));
   return (
     <li className={styles.check}>
       <span className={`${styles.mark} ${styles[verdict] ?? ''}`} aria-hidden="true">
         {mark}
       </span>
       <div className={styles.about}>
-        <p className="text">{description || key}</p>
+        <p className="text">{revealHidden(description || key)}</p>
         <p className="soft">
           <span className={styles[verdict]}>{verdict}</span>
-          {why && <span className="text">: {why}</span>} · {ways[kind]}
+          {why && <span className="text">: {revealHidden(why)}</span>} · {ways[kind]}
           {result?.evidence.map((one) => (
             <Prover key={one} evidence={one} />
           ))}
@@ -132,7 +135,7 @@ function EvidenceList({ evidence }: { evidence: readonly Evidence[] }) {
       {evidence.slice(0, evidenceMax).map((one) => (
         <li key={nameOf(one)} className="text">
           <span className="soft">{one.kind.replaceAll('_', ' ')}</span> <EvidenceName evidence={one} />
-          {one.note && <span className="soft">: {one.note}</span>}
+          {one.note && <span className="soft">: {revealHidden(one.note)}</span>}
         </li>
       ))}
     </ul>
@@ -155,16 +158,12 @@ function EvidenceName({ evidence }: { evidence: Evidence }) {
   });
   // The URL is user input, so only HTTP addresses become links.
   const url = evidence.kind === 'external' ? webAddress(evidence.externalRef.url) : undefined;
-  if (url !== undefined)
-    return (
-      <a href={url} rel="noopener nofollow noreferrer" target="_blank">
-        {nameOf(evidence)}
-      </a>
-    );
-  if (data === undefined) return <span className="mono">{nameOf(evidence)}</span>;
+  const name = revealHidden(nameOf(evidence));
+  if (url !== undefined) return <OutsideLink url={new URL(url)} text={name} />;
+  if (data === undefined) return <span className="mono">{name}</span>;
   return (
     <>
-      {data.name}{' '}
+      {revealHidden(data.name)}{' '}
       <span className="soft">
         by <Who id={data.createdByPrincipalId} />
       </span>

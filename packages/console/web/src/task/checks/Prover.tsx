@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query';
 import { Link } from '@tanstack/react-router';
+import { revealHidden } from '@baton/sdk';
 import { baton } from '../../client.ts';
 import { Who } from '../../parts/Who.tsx';
 
@@ -30,12 +31,20 @@ function ByApproval({ id }: { readonly id: string }) {
         <>
           {' '}
           by <Who id={data.decisionByPrincipalId} />
-          {data.decisionComment && <span className="text">: {data.decisionComment.slice(0, 500)}</span>}
+          {data.decisionComment && <span className="text">: {clipped(data.decisionComment)}</span>}
         </>
       )}
     </>
   );
 }
+
+const commentCharactersMax = 500;
+
+/** The beginning of a comment, with a mark if it is longer. */
+const clipped = (comment: string): string =>
+  revealHidden(
+    comment.length > commentCharactersMax ? `${comment.slice(0, commentCharactersMax)} …` : comment,
+  );
 
 function ByArtifact({ id }: { readonly id: string }) {
   const { data } = useQuery({
@@ -46,7 +55,7 @@ function ByArtifact({ id }: { readonly id: string }) {
   return (
     <>
       {' · '}
-      {data.name} by <Who id={data.createdByPrincipalId} />
+      {revealHidden(data.name)} by <Who id={data.createdByPrincipalId} />
     </>
   );
 }
