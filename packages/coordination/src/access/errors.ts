@@ -40,7 +40,7 @@ export const errors = {
     'Grant less, or have a principal with `details.missing` do it.',
   ),
   visibility_escalation: forbidden(
-    'A caller that sees only its own workspaces cannot grant visibility of the whole tenant, nor add permissions that apply in the whole tenant.',
+    'A caller that sees only its own workspaces cannot grant visibility of the whole tenant, remove its limit, or add permissions that apply in the whole tenant.',
     'Send `visibility` as `members`, or have a caller that sees the whole tenant make the change.',
     {
       refused:

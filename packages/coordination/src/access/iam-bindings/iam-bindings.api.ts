@@ -68,7 +68,7 @@ export const iamBindingsApi = [
     permission: 'principals.write',
     params,
     returns: { 200: IamBinding },
-    errors: ['not_found', 'permission_escalation'],
+    errors: ['not_found', 'permission_escalation', 'visibility_escalation'],
     emits: [iamBindingRevoked],
     handle: (input, context) => revokeIamBinding(context, input.params.id),
   }),

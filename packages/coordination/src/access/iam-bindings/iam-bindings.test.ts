@@ -8,6 +8,7 @@ import {
   startCoordination,
   type TestCoordination,
 } from '../../testing/coordination.ts';
+import { makeNarrowPerson } from '../../testing/organisation/workspaces.ts';
 import { newRoleKey } from '../access-roles/access-roles.fixtures.ts';
 
 let baton: TestCoordination;
@@ -242,6 +243,27 @@ test('a caller that sees only its own workspaces cannot bind an identity with te
     sql`update iam_bindings set visibility = 'members' where principal_id = ${limited.principalId}`,
   );
   refused(await bind(human, more, limited), 403, 'permission_escalation');
+});
+
+test('a caller that sees only its own workspaces revokes no binding that limits the visibility of somebody', async () => {
+  const { person: narrow } = await makeNarrowPerson(baton, ['principals.write', 'tasks.read']);
+  const bound = async (id: string, visibility: string): Promise<string> =>
+    (await bind(id, { ...identity(), permissions: ['tasks.read'], visibility })).body.id;
+  const revoke = (id: string) => narrow.post(`/iam-bindings/${id}:revoke`);
+  const other = await principal('human');
+  for (const id of [other, narrow.principalId]) {
+    const wide = await bound(id, 'tenant');
+    const limits = await Promise.all([bound(id, 'members'), bound(id, 'members')]);
+    const answers = await Promise.all(limits.map((one) => revoke(one)));
+    const statuses = answers.map(({ status }) => status).sort();
+    // The caller's own first binding also limits it.
+    assert.deepEqual(statuses, id === other ? [200, 403] : [200, 200]);
+    const { items } = (await humanAdmin.get(`/principals/${id}/iam-bindings`)).body;
+    const last = items.find((one: any) => one.status === 'active' && one.visibility === 'members');
+    refused(await revoke(last.id), 403, 'visibility_escalation');
+    assert.equal((await revoke(wide)).status, 200);
+    assert.equal((await revoke(last.id)).status, 200);
+  }
 });
 
 test('a binding names a built-in role, or an own one by key or id, and has its permissions', async () => {

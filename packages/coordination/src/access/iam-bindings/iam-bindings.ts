@@ -24,6 +24,7 @@ import {
   findPrincipalId,
   insertBinding,
   lockBindingOfIdentity,
+  lockLiveBindings,
   updateBinding,
   updateBindingPermissions,
   updateBindingsToRevoked,
@@ -119,16 +120,34 @@ export async function listIamBindings({ db, tenantId }: Context, principalId: st
 }
 
 /**
- * Revokes an identity's binding; revoking it again changes nothing. Only an administrator can revoke one with `admin`.
- * @throws Refusal `not_found`, `permission_escalation`
+ * Revokes an identity's binding; revoking it again changes nothing. Only an administrator can revoke one with `admin`,
+ * and only a caller that sees the whole tenant can remove the limit of somebody's visibility.
+ * @throws Refusal `not_found`, `permission_escalation`, `visibility_escalation`
  */
 export async function revokeIamBinding(context: Context, bindingId: string): Promise<IamBinding> {
   const { db, tenantId } = context;
+  // Before the revocation, which may concern the caller's own binding.
+  const isCallerNarrow = (await viewerOf(context)) !== null;
+  const live = isCallerNarrow ? await lockBindingsBeside(context, bindingId) : [];
   const revoked = await db.row(updateBindingToRevoked(tenantId, bindingId));
   if (revoked === undefined) return iamBindingOf(await getBindingRow(context, bindingId));
   if (revoked.permissions.includes('admin')) refuseEscalation(context.caller.permissions, ['admin']);
+  if (isCallerNarrow && isLimit(revoked, live)) fail('visibility_escalation');
   noteRevoked(context, revoked);
   return iamBindingOf(revoked);
+}
+
+/** Locks the other live bindings of the principal, so that two revocations of its narrow bindings wait for each other. */
+async function lockBindingsBeside(context: Context, bindingId: string): Promise<IamBindingRow[]> {
+  const { principal_id: principalId } = await getBindingRow(context, bindingId);
+  const live = await context.db.rows(lockLiveBindings(context.tenantId, principalId));
+  return live.filter(({ id }) => id !== bindingId);
+}
+
+/** Whether a principal with these other bindings sees the whole tenant without this one, and not with it. */
+function isLimit({ visibility }: IamBindingRow, others: readonly IamBindingRow[]): boolean {
+  const limits = others.some((one) => one.status === 'active' && one.visibility === 'members');
+  return visibility === 'members' && !limits && others.some((one) => one.visibility === 'tenant');
 }
 
 /** The binding of an identity, in any tenant and status; undefined for an identity that was never bound. */

@@ -30,8 +30,8 @@ function refused(answer: Answer, status: number, code: string, details?: object)
 
 const setAccess = (principalId: string, body: object, actor = admin) => setAccessBy(actor, principalId, body);
 
-const bindAnother = (principalId: string, body: object) =>
-  admin.post(`/principals/${principalId}/iam-bindings`, {
+const bindAnother = (principalId: string, body: object, actor = admin) =>
+  actor.post(`/principals/${principalId}/iam-bindings`, {
     ...{ issuer: baton.issuer.issuer, iamTenantId: newId(), iamPrincipalId: newId() },
     ...body,
   });
@@ -48,6 +48,20 @@ test('a caller that sees only its own workspaces adds nothing to those who see t
     assert.equal((await setAccess(wide.principalId, { permissions: ['tasks.read'] }, narrow)).status, 200);
   }
   assert.equal((await setAccess(alsoNarrow.principalId, more, narrow)).status, 200);
+});
+
+test('a caller that sees only its own workspaces adds nothing to a wide binding by adding and revoking a narrow one', async () => {
+  const permissions = ['principals.read', 'principals.write', 'tasks.read', 'tasks.write'] as const;
+  const { person: narrow } = await makeNarrowPerson(baton, permissions);
+  const { principalId: id } = await baton.actor({ kind: 'human', permissions: ['tasks.read'] });
+  const given = { permissions: ['tasks.read'], visibility: 'members' };
+  const { status, body: second } = await bindAnother(id, given, narrow);
+  assert.equal(status, 201);
+  const more = { permissions: ['tasks.read', 'tasks.write'] };
+  refused(await setAccess(id, more, narrow), 403, 'visibility_escalation');
+  refused(await narrow.post(`/iam-bindings/${second.id}:revoke`), 403, 'visibility_escalation');
+  const { body } = await admin.get(`/principals/${id}/access`);
+  assert.deepEqual([body.permissions, body.bindings.length], [['tasks.read'], 2]);
 });
 
 test('all live bindings get the role in one transaction, revoked ones keep theirs', async () => {

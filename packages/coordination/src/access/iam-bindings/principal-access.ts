@@ -101,7 +101,8 @@ export async function setPrincipalAccess(
   requireVersionOf('principal_access', { id: principalId, version }, ifMatch);
   const held = permissionsIn(before);
   refuseEscalation(caller.permissions, held);
-  const isNarrow = before.some(({ status, visibility }) => status === 'active' && visibility === 'members');
+  // All bindings get the permissions, also a wide one, which applies once the narrow ones are revoked.
+  const isNarrow = before.every(({ visibility }) => visibility === 'members');
   if (!isNarrow) await refuseWiderSight(context, held, access.permissions);
   const ids = before.map(({ id }) => id);
   for (const row of await db.rows(updateAccessOfBindings(tenantId, ids, access)))

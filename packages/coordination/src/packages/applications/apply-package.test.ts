@@ -14,6 +14,7 @@ import {
   openSession,
   refused,
 } from '../../testing/leases.ts';
+import { makeNarrowPerson } from '../../testing/organisation/workspaces.ts';
 import {
   applyDocuments,
   newKey,
@@ -138,6 +139,17 @@ describe('POST /packages:apply refuses', () => {
       'permission_denied',
     );
     assert.deepEqual(required, ['calendars.write']);
+  });
+
+  test('permissions that it adds to a linked agent, if the caller sees only its own workspaces', async () => {
+    const named = { key: newKey('p') };
+    const key = agentKey();
+    await applyDocuments(baton.admin, named, [agent(key)]);
+    await linkAgent(baton, key);
+    const { person } = await makeNarrowPerson(baton);
+    const more = agent(key, { identity: { permissions: [...agentPermissions, 'tasks.write'] } });
+    const body = await fresh({ ...named, version: '2' }, [more], person);
+    await refused(person.post('/packages:apply', body), 403, 'visibility_escalation');
   });
 
   test('refusals of the writers unchanged, and writes nothing', async () => {

@@ -88,6 +88,7 @@ export const writers: { readonly [Kind in ObjectKind]: Writer } = {
 /** Refusals that writers return unchanged; all others were checked earlier, and become problems of the package. */
 export const writerCodes = [
   'permission_escalation',
+  'visibility_escalation',
   'cannot_disable_self',
   'calendar_in_use',
   'system_task_type_required',

@@ -21,8 +21,8 @@ import { describeRefusal } from './desired.ts';
 
 type Finding = Pick<PackageProblem, 'code' | 'severity' | 'path' | 'message'>;
 
-/** Permissions that the caller may not grant are refused by the apply, not by the plan. */
-const rightsCodes = ['permission_escalation', 'permission_denied'];
+/** Permissions and visibility that the caller may not grant are refused by the apply, not by the plan. */
+const rightsCodes = ['permission_escalation', 'permission_denied', 'visibility_escalation'];
 
 /** Codes for missing references, which the package may create. */
 const absentCodes = ['unknown_reference', 'unknown_task_type', 'unknown_agent', 'unknown_calendar'];

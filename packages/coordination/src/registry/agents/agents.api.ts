@@ -45,6 +45,7 @@ const specErrors = [
   'payload_too_large',
   'payload_too_deep',
   'non_canonical_value',
+  'visibility_escalation',
 ] as const;
 
 const example = {
@@ -72,7 +73,8 @@ export const agentsApi = [
       'rights that it has: roles, capabilities and skills need org.manage, connections need connections.manage. ' +
       'For an existing agent the caller also needs the permissions that the agent keeps regardless of the revision: ' +
       'the permissions of its API keys, org.manage if roles, capabilities or skills were assigned to it ' +
-      'directly, and agents.secrets.manage if the revision names stored secrets.',
+      'directly, and agents.secrets.manage if the revision names stored secrets. A caller that sees only its own ' +
+      'workspaces cannot add permissions to a linked agent.',
     permission: 'agents.manage',
     body: AgentRequest,
     returns: { 200: Agent, 201: Agent },

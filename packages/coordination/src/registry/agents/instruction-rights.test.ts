@@ -3,6 +3,7 @@ import { after, before, test } from 'node:test';
 import { newId } from '@baton/values/ids';
 import { startCoordination, type TestCoordination } from '../../testing/coordination.ts';
 import { done, refused } from '../../testing/leases.ts';
+import { makeNarrowPerson } from '../../testing/organisation/workspaces.ts';
 import {
   agentPermissions,
   agentSpec,
@@ -135,4 +136,29 @@ test('without agents.secrets.manage, an agent with stored secrets gets no other 
     permissions: ['agents.manage', 'agents.secrets.manage', ...agentPermissions],
   });
   await done(keeper.post('/agents', { key, spec: specOf([name]) }), 201);
+});
+
+test('a caller that sees only its own workspaces adds no permission to a linked agent', async () => {
+  const { person } = await makeNarrowPerson(baton, ['agents.manage', 'tasks.write', ...agentPermissions]);
+  const { key } = await publishAgent(baton.admin);
+  const specOf = (permissions: readonly string[], instructions: string) =>
+    agentSpec({ identity: { permissions }, ...executorOf(instructions) });
+  const more = specOf([...agentPermissions, 'tasks.write'], 'Write everywhere.');
+  // Nobody acts as the agent yet.
+  await done(person.post('/agents', { key, spec: more }), 201);
+  await done(person.post('/agents', { key, spec: specOf(agentPermissions, 'Review.') }), 201);
+
+  await linkAgent(baton, key);
+  const before = await done(baton.admin.get(`/agents/${key}`));
+  for (const where of ['/agents', '/agents:validate'])
+    await refused(person.post(where, { key, spec: more }), 403, 'visibility_escalation');
+  assert.deepEqual(await done(baton.admin.get(`/agents/${key}`)), before);
+  // The same permissions and fewer are allowed.
+  await done(person.post('/agents', { key, spec: specOf(agentPermissions, 'Review twice.') }), 201);
+  await done(person.post('/agents', { key, spec: specOf(['tasks.read'], 'Review twice.') }), 201);
+  await refused(
+    person.post('/agents', { key, spec: specOf(agentPermissions, 'Review.') }),
+    403,
+    'visibility_escalation',
+  );
 });

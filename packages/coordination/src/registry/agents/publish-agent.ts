@@ -2,7 +2,7 @@ import { newId } from '@baton/values/ids';
 import { livePermissionsOfKeys } from '../../access/api-keys/api-keys.ts';
 import { lockPrincipal } from '../../access/authn/principal-lock.ts';
 import { regrantIamBinding } from '../../access/iam-bindings/iam-bindings.ts';
-import { refuseEscalation } from '../../access/permission-list.ts';
+import { refuseEscalation, refuseWiderSight } from '../../access/permission-list.ts';
 import { renamePrincipal } from '../../access/principals/managed-principals.ts';
 import { emit } from '../../ledger/journal/journal.ts';
 import { changeAssignments } from '../../organisation/assignments/assignment-sets.ts';
@@ -113,15 +113,16 @@ function requirePublishable(agent: AgentRow, { identity }: AgentSpec): void {
 /**
  * A revision instructs an agent. The binding gets exactly the grants of the revision, but the agent also keeps the API
  * keys of its principal, direct assignments, and the stored secrets that the revision lists. Only a caller who could
- * grant these may publish the revision.
+ * grant these may publish the revision. Linked agents may see the whole tenant, so only a caller who sees it, too, may add
+ * permissions.
  * @param current the previous revision
- * @throws Refusal `permission_escalation` {missing} or {path}
+ * @throws Refusal `permission_escalation` {missing} or {path}; `visibility_escalation`
  */
 async function requireMayInstruct(
   context: Context,
   { id, principal_id: principalId }: AgentRow,
-  { placement = 'none' }: AgentSpec,
-  { grants }: RevisionRow,
+  { placement = 'none', identity }: AgentSpec,
+  { grants, spec: former }: RevisionRow,
 ): Promise<void> {
   const { caller } = context;
   if (principalId !== null) {
@@ -130,9 +131,10 @@ async function requireMayInstruct(
     await requireMayUseAssignments(context, principalId, grants);
   }
   const secrets = placement === 'none' ? [] : placement.secrets;
-  if (secrets.length === 0 || holds(caller.permissions, 'agents.secrets.manage')) return;
-  if ((await context.db.row(findStoredSecret(context.tenantId, id, secrets))) !== undefined)
-    fail('permission_escalation', { path: '/placement/secrets' });
+  if (secrets.length > 0 && !holds(caller.permissions, 'agents.secrets.manage'))
+    if ((await context.db.row(findStoredSecret(context.tenantId, id, secrets))) !== undefined)
+      fail('permission_escalation', { path: '/placement/secrets' });
+  if (principalId !== null) await refuseWiderSight(context, permissionsOf(former), identity.permissions);
 }
 
 async function lockAgentToPublish(
