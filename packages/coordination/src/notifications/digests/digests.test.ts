@@ -127,7 +127,8 @@ test('a digest counts only what still waits, also beyond what it shows', async (
   await untilNotified(() => mailsTo(one).length === 1, 'the digest');
   const [mail] = mailsTo(one);
   assert.equal(mail?.headers.get('subject'), '2 notifications wait for you');
-  assert.match(mail?.text ?? '', /task 52[^]*task 53/);
+  // The worker may process two events in any order.
+  for (const title of ['task 52', 'task 53']) assert.ok(mail?.text.includes(title), mail?.text);
   assert.ok(!/ more|task 51/.test(mail?.text ?? ''), mail?.text);
   await untilNotified(async () => !(await hasSchedule(one)));
   // If nothing waits any more, nothing is sent, whatever was counted.
