@@ -151,7 +151,7 @@ describe('the administration', { skip: noBrowser }, () => {
     await page.getByLabel('Principal').selectOption(id);
     await page.getByLabel('Name').fill('of maria');
     await page.getByRole('button', { name: 'Create' }).click();
-    await page.getByText('No sign-in of this person is recorded.').waitFor();
+    await page.getByText('This person has no recorded sign-in.').waitFor();
     await page.getByLabel(/I verified/).check();
     await page.getByRole('button', { name: 'Create' }).click();
     const secret = page.getByRole('status').locator('code');
