@@ -342,12 +342,19 @@ describe('installed from its packages', { timeout: suiteMsMax }, () => {
   test('the packages contain the licences of their bundled dependencies', () => {
     const inPackage = (path: string) => readFileSync(join(app, 'node_modules/@baton/baton', path), 'utf8');
     const licences = inPackage('packages/console/built/licenses.md');
-    for (const name of ['react', 'react-dom', '@tanstack/react-query', '@base-ui/react', 'cmdk'])
+    for (const name of [
+      'react',
+      'react-dom',
+      '@tanstack/react-query',
+      '@base-ui/react',
+      'cmdk',
+      'markdown-it',
+    ])
       assert.match(licences, new RegExp(`^## ${name} - `, 'm'), name);
     for (const section of licences.split(/^## /m).slice(1))
       assert.match(
         section,
-        /Copyright [^]*(Permission is hereby granted|Permission to use|Licensed under)/,
+        /Copyright [^]*(Permission is hereby granted|Permission to use|Redistribution and use|Licensed under)/,
         section,
       );
     assert.match(inPackage('node_modules/swagger-ui-dist/LICENSE'), /Apache License/);
