@@ -156,7 +156,8 @@ export function Act({ label, name, confirm, note, act }: ActProps) {
       <>
         <button
           type="button"
-          disabled={done.isPending}
+          // After a confirmed act, this button takes the focus while the list is still read again.
+          disabled={confirm === undefined && done.isPending}
           {...(name !== undefined && { 'aria-label': name })}
           onClick={() => {
             if (confirm === undefined) return done.mutate('');
